@@ -1,7 +1,5 @@
 """The hand-written sentences of tests/data/asserted_sentences.txt, in three dependency schemes."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

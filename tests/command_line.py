@@ -1,7 +1,5 @@
 """Commands called as a terminal calls them, in this process."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """What every run needs: hypothesis profiles, the markers of kernel and slow tests, the real file if it exists."""
 
-from __future__ import annotations
-
 import os
 import signal
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Encoded texts as tests look at them: atoms of mentions and of pairs by name."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Scores of clusterings that tests give as sets of mentions."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable, Sequence
 
 from corefsample.metrics._scores import ClusteringScores, clustering_scores

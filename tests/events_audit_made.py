@@ -1,7 +1,5 @@
 """Frames, plans and filled sheets for tests of the audit."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Expected errors, by their fields: wording is tested once a message, where the message is made."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

@@ -1,7 +1,5 @@
 """Folders as `corefsample audit learn` writes them, made by hand."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

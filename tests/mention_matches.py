@@ -1,7 +1,5 @@
 """Matches of a rule as sets: made from what mentions are described as, and turned back into that."""
 
-from __future__ import annotations
-
 import datetime
 from collections.abc import Collection, Sequence
 from typing import Any

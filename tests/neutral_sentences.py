@@ -1,7 +1,5 @@
 """Sentences in three notations: UD version 2, UD version 1 (which follows from version 2) and ClearNLP."""
 
-from __future__ import annotations
-
 from asserted_sentences import UD1_LABELS
 from places import TEST_DATA
 

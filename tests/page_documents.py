@@ -1,7 +1,5 @@
 """Hand-made documents that would break an unsafe page, with a hostile country name and title."""
 
-from __future__ import annotations
-
 import datetime
 from collections.abc import Sequence
 

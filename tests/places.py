@@ -1,7 +1,5 @@
 """Where tests find the project and the data beside it."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Services for tests of files by URL: one in memory, S3 in a process of its own, and web servers of several kinds."""
 
-from __future__ import annotations
-
 import http.server
 import os
 import socket

@@ -1,7 +1,5 @@
 """The two commands that run in parts, in one form: how to call them, what they write, and what they leave."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import struct

@@ -1,7 +1,5 @@
 """Files of scored documents as tests write and read them: documents as JSON objects."""
 
-from __future__ import annotations
-
 import json
 import tempfile
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """Small counts, by hand and drawn, for the tests of cells and of their posterior."""
 
-from __future__ import annotations
-
 import dataclasses
 import datetime
 from typing import Any

@@ -1,7 +1,5 @@
 """A spaCy Doc without spaCy, of the attributes that adapters read; and real pipelines, each loaded once."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from functools import cache
 from pathlib import Path

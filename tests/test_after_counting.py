@@ -1,7 +1,5 @@
 """The page on what to do with counts: its blocks run one after the other, and its formulas are those of the papers."""
 
-from __future__ import annotations
-
 import math
 from importlib.util import find_spec
 from typing import Any

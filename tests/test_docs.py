@@ -1,7 +1,5 @@
 """The pages under docs on rules and lexicons: their examples run, and their tables agree with the code."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The steps of the container's image: what they copy is there, and its check scores and counts an article."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Public docstrings: numpydoc finds no error, and every summary and description makes sense alone, as in `help()`."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import re

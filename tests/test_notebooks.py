@@ -1,7 +1,5 @@
 """Checks of the notebooks without running them; notebooks/execute.py runs them."""
 
-from __future__ import annotations
-
 import ast
 import re
 import shlex

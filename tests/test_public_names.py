@@ -1,7 +1,5 @@
 """Public names: few enough to be listed, each at one place, each shown in a page or a notebook."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import importlib.util

@@ -1,7 +1,5 @@
 """README and pages of the documentation: their code runs; commands, options, links and names in them exist."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import json

@@ -1,7 +1,5 @@
 """The version is the same wherever it is written."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """The list of long tests names tests that exist, so that none is left out or run by mistake after a change of name."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 FOLDER = Path(__file__).parent

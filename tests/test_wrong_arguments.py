@@ -1,7 +1,5 @@
 """Public functions and wrong arguments: an error of one line that names the parameter, or a result; nothing else."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 from collections.abc import Callable, Iterator

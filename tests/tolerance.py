@@ -3,8 +3,6 @@
 The error of one in a million is shared by all the figures that a test checks, and by the two sides of each.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 import scipy.stats

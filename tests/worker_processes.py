@@ -1,7 +1,5 @@
 """Processes of Dask workers, found in /proc."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 

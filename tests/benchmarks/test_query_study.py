@@ -1,7 +1,5 @@
 """Queries against enumeration, coverage counted by hand, and the table of held-out intervals."""
 
-from __future__ import annotations
-
 import dataclasses
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """Errors carry parameter, place and hint beside the message; common mistakes and missing extras have a next step."""
 
-from __future__ import annotations
-
 import dataclasses
 import pickle
 import shlex

@@ -1,7 +1,5 @@
 """Tables of results: one row an observation, the numbers those of the object; and their descriptions."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 import re

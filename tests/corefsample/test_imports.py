@@ -1,7 +1,5 @@
 """Imports go one way, heavy libraries load where they are used, and the examples of docstrings run."""
 
-from __future__ import annotations
-
 import ast
 import doctest
 import importlib

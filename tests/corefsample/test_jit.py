@@ -1,7 +1,5 @@
 """Compiled kernels on disk: none is loaded that any changed source could have made different."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Work on arrays alone loads no library for texts, files or pictures."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

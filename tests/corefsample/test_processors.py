@@ -1,7 +1,5 @@
 """How many processors Arrow uses."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 import pytest
 

@@ -1,7 +1,5 @@
 """Results show four digits of their numbers."""
 
-from __future__ import annotations
-
 import pytest
 
 from corefsample.metrics._scores import Score

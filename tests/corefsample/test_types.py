@@ -1,7 +1,5 @@
 """What users pass is typed as what is accepted: mypy --strict accepts the examples of docs/my-system.md."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The public names of `events`, and how its objects represent themselves."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

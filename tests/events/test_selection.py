@@ -1,7 +1,5 @@
 """Conditions on the documents that are used."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

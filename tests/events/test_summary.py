@@ -1,7 +1,5 @@
 """What a summary shows to a person, and its values for a program."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 

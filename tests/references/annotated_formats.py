@@ -1,7 +1,5 @@
 """Annotated documents for tests: strategies, plain content to compare, slow and simple readers."""
 
-from __future__ import annotations
-
 import dataclasses
 import datetime
 import re

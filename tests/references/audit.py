@@ -1,7 +1,5 @@
 """Slow, obvious versions of what the audit does: exact coverage by enumeration, with fractions and no arrays."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence

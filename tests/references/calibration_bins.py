@@ -3,8 +3,6 @@
 A pair is (q, y); a bin is a list of pairs.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Sequence

@@ -3,8 +3,6 @@
 Pairs are tuples (q, y, document). A bin is a list of pairs, bins are ascending in q.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Slow, obvious versions of isotonic regression. Nothing is taken from the library."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 

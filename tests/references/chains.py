@@ -1,7 +1,5 @@
 """Slow, simple versions of the figures of a linear chain, by enumeration of all tag sequences."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ A distribution is a list of rows, one per mention: row i maps each candidate ant
 i itself to the probability of NEW. A clustering is a tuple of labels, each the first mention of its entity.
 """
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import math

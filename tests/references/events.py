@@ -4,8 +4,6 @@ Parses are written one sentence a string, one token a word: ``attacked=attack/VE
 where it is the word in lower case), part of speech, number of the head in the sentence (0: root) and label.
 """
 
-from __future__ import annotations
-
 import datetime
 import itertools
 import json

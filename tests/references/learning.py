@@ -1,7 +1,5 @@
 """Slow, obvious versions of learning from labels: minimisation by scipy, convolutions, sums over strata in loops."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

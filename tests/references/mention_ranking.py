@@ -1,7 +1,5 @@
 """The antecedent scorer in slow and simple form: losses, slopes, hashes and matches; and texts parsed by hand."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 

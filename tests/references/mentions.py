@@ -1,7 +1,5 @@
 """Mentions of a parse once more, slow and obvious: phrases as sets of tokens."""
 
-from __future__ import annotations
-
 from corefsample.documents._tokens import Tokens
 from corefsample.syntax._codes import Role
 from corefsample.syntax._mentions import NeutralParse

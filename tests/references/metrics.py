@@ -4,8 +4,6 @@ A clustering is a list of sets of mentions. Each function follows the definition
 returns (recall numerator, recall denominator, precision numerator, precision denominator).
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Hashable, Sequence
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Comparison of two scorers from arrays of pairs, by way of the sums that the library compares."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

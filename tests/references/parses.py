@@ -1,7 +1,5 @@
 """Slow, obvious versions of what documents with several parses need, and such documents written by hand."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from typing import Any

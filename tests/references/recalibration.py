@@ -3,8 +3,6 @@
 A document is lists: candidates and scores of each mention, and its gold entity (None: not annotated).
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Sequence

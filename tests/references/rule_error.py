@@ -1,7 +1,5 @@
 """Error of rules by prior sampling: slow and obvious."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.stats import binom, poisson
 

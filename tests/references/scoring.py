@@ -1,7 +1,5 @@
 """Small annotated corpora and a rule-based pipeline for training and scoring, and a simple way to score text."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Slow, simple versions of losses of clusterings, in plain loops, independent of the library."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Slow, simple versions of the tagging models: products of probabilities, sums over all tag sequences, plain loops."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """Slow, simple versions of the figures of a distribution over dependency trees, by enumeration of all trees."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

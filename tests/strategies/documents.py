@@ -1,7 +1,5 @@
 """What hypothesis draws: distributions, documents as JSON objects, and ways to break a document or a line."""
 
-from __future__ import annotations
-
 import copy
 import json
 import math

@@ -1,7 +1,5 @@
 """What hypothesis draws for the antecedent model: parsed documents, random trees over them, mentions, entities."""
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Prediction-label pairs in documents, with known true probabilities."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

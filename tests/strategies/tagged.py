@@ -1,7 +1,5 @@
 """Tagged sentences for tests, written for them or drawn at random."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from corefsample._arrays import Floats

@@ -1,7 +1,5 @@
 """Scores of spans: CorPipe's charts, arrays of e2e-coref and AllenNLP, and fastcoref's CorefResult."""
 
-from __future__ import annotations
-
 import math
 import re
 from dataclasses import dataclass, field

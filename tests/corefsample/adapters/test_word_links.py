@@ -1,7 +1,5 @@
 """Scores of words: spacy-experimental and Stanza."""
 
-from __future__ import annotations
-
 import re
 from types import SimpleNamespace
 from typing import Any

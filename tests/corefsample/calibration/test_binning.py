@@ -1,7 +1,5 @@
 """Bins of pairs: what is in which, whatever the order of the rows."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

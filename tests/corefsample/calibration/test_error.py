@@ -1,7 +1,5 @@
 """Calibration errors: hand-derived values, plain loops and intervals."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Confidence intervals of the calibration error, tests against perfect calibration, and scorers compared."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import random

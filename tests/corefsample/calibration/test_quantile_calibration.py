@@ -1,7 +1,5 @@
 """Places of true numbers among samples of their posteriors."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

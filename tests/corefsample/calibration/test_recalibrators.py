@@ -1,7 +1,5 @@
 """Recalibrators against slow references and scipy's optimiser; scikit-learn's conventions."""
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Callable

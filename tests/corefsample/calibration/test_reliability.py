@@ -1,7 +1,5 @@
 """The reliability curve: points, intervals and verdicts."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from corefsample.calibration import reliability_curve

@@ -1,7 +1,5 @@
 """The decomposition of the Brier score, against plain loops and by hand."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

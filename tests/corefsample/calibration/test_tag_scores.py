@@ -1,7 +1,5 @@
 """Scores of sparse tagsets and their shared calibration error, against plain loops."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """AntecedentDistribution: validation, softmax, pruning."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Clusterings in which pairs of mentions are apart: against enumeration, exactly and by Markov chains."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 from dataclasses import dataclass

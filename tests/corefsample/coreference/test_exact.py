@@ -1,7 +1,5 @@
 """Exact inference against full enumeration, identities for any number of mentions, and long documents."""
 
-from __future__ import annotations
-
 import math
 import tracemalloc
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The compiled loops, each on small input against plain Python."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

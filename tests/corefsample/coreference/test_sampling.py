@@ -1,7 +1,5 @@
 """Draws of clusterings: what they depend on, what they may contain, and how often they contain it."""
 
-from __future__ import annotations
-
 import itertools
 import random
 from collections import Counter

@@ -1,7 +1,5 @@
 """Bad input is rejected in one line that names place, document, field, rule and value; good input beside it is read."""
 
-from __future__ import annotations
-
 import copy
 import gzip
 import json

@@ -1,7 +1,5 @@
 """ScoredDocument and Tokens: valid and invalid fields, display."""
 
-from __future__ import annotations
-
 import dataclasses
 import datetime
 import math

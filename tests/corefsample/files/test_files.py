@@ -1,7 +1,5 @@
 """Paths, lines and outputs: what every reader and writer of files shares."""
 
-from __future__ import annotations
-
 import gzip
 import os
 import stat

@@ -1,7 +1,5 @@
 """Files at URLs: read, written, listed, and what is said where that fails."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import sys

@@ -1,7 +1,5 @@
 """Streams and writers, whatever the format."""
 
-from __future__ import annotations
-
 import dataclasses
 import errno
 import itertools

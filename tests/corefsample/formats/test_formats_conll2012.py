@@ -1,7 +1,5 @@
 """CoNLL-2012 files: what is read, what is rejected, and that what is written reads back equal, here and elsewhere."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections import Counter
 from collections.abc import Sequence

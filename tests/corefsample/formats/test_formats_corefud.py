@@ -1,7 +1,5 @@
 """CorefUD files: what is read, what is rejected, and that what is written reads back equal, here and elsewhere."""
 
-from __future__ import annotations
-
 import dataclasses
 import datetime
 import gzip

@@ -1,7 +1,5 @@
 """JSON Lines: what is read from a line, and what is written."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json

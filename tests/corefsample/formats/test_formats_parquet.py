@@ -1,7 +1,5 @@
 """Parquet: the same content in list columns, also from files that others wrote."""
 
-from __future__ import annotations
-
 import datetime
 import json
 import tempfile

@@ -1,7 +1,5 @@
 """Documents with several parses, which are several rows with one doc_id, in JSON Lines and Parquet."""
 
-from __future__ import annotations
-
 import gzip
 import itertools
 import json

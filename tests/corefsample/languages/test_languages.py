@@ -1,7 +1,5 @@
 """Languages: their resources, which language a document is in, and what features and mentions make of them."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Two scorers compared by a paired bootstrap, from arrays of pairs and from documents."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Pairs of mentions against annotated entities: tables, calibration, and two scorers compared."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Clustering metrics: against their definitions, against scorch, by hand, and their posterior over samples."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from fractions import Fraction

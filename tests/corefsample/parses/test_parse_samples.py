@@ -1,7 +1,5 @@
 """Sampled parses: a hand-made parser whose probabilities are known, real pipelines, and the component's parses."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Pictures of one document: its marginals, its entities and their number."""
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 from xml.etree import ElementTree

@@ -1,7 +1,5 @@
 """`plots.plot`: every result of its table has a picture, and other objects an error."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Samples of a document's posterior: those of a parse, draws of a recalibration, and clusterings given both."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from typing import Any

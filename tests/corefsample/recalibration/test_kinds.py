@@ -1,7 +1,5 @@
 """Recalibration by kind: kinds of mentions, offsets against plain loops, derivatives against differences, fits."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import math

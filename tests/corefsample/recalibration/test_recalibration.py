@@ -1,7 +1,5 @@
 """Recalibration: losses against plain loops and enumeration, fits against the parameters that generated gold."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 import re

@@ -1,7 +1,5 @@
 """Documents that are held out of a training."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Scores computed elsewhere, attached to a Doc, and `nlp.evaluate`."""
 
-from __future__ import annotations
-
 import dataclasses
 import datetime
 from pathlib import Path

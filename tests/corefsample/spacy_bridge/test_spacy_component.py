@@ -1,7 +1,5 @@
 """The spaCy component: its posterior against the engine and enumeration, its groups, settings and serialisation."""
 
-from __future__ import annotations
-
 import io
 import json
 import pickle

@@ -1,7 +1,5 @@
 """Conversion of spaCy Docs to documents and back: hand-made Docs, and those of real pipelines."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 from itertools import islice

@@ -1,7 +1,5 @@
 """Credible balls, and a document's links and entities."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import partial

@@ -1,7 +1,5 @@
 """Losses and point estimates against all clusterings of a few mentions, plain loops, and by hand."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

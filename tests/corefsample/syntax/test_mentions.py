@@ -1,7 +1,5 @@
 """Mentions from a parse: which phrases, how far they reach, alike in every scheme."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

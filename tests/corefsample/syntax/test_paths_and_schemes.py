@@ -1,7 +1,5 @@
 """The notation of paths through a parse, traces of them, and how labels determine the dependency scheme."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Parses of three schemes come out in one notation."""
 
-from __future__ import annotations
-
 import pytest
 from expected_errors import error
 from hypothesis import given, settings

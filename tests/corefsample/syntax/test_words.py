@@ -1,7 +1,5 @@
 """What is known of a word: kind, person, number, gender, meaning and hashes."""
 
-from __future__ import annotations
-
 import zlib
 from typing import Any
 

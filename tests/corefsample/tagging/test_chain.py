@@ -1,7 +1,5 @@
 """Linear chains: exact figures against the enumeration of all tag sequences, samples, and fitted temperatures."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable

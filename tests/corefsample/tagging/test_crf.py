@@ -1,7 +1,5 @@
 """Conditional random fields: the chain is CRFsuite's model, to its last digit."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Prediction-label pairs of events: the same as plain loops over the marginals give."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterator

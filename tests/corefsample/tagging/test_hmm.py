@@ -1,7 +1,5 @@
 """Hidden Markov models: counts by hand, posteriors by enumeration."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

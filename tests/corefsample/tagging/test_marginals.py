@@ -1,7 +1,5 @@
 """Marginals of many sentences at once, against single chains and the enumeration of all tag sequences."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Model files: what is written comes back; other files raise an error of one line and run nothing."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

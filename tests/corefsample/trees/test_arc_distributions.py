@@ -1,7 +1,5 @@
 """Arc distributions against enumeration of all trees, and against values derived by hand."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Counts from labels: totals, periods, both ways of counting open labels, and what labels say about the model."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """What labels teach: fits, draws, counts, totals, and which labels may teach."""
 
-from __future__ import annotations
-
 import itertools
 from pathlib import Path
 

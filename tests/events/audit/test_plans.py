@@ -1,7 +1,5 @@
 """Plans: strata, allocation, and the random sample."""
 
-from __future__ import annotations
-
 import io
 import itertools
 from collections import Counter

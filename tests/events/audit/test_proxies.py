@@ -1,7 +1,5 @@
 """Several models in one audit: weights from labels, and coverage of totals."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Audits and the reference class: totals that begin from it, and rows for it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

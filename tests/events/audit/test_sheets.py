@@ -1,7 +1,5 @@
 """Sheets: what is written, what is read, and what is refused."""
 
-from __future__ import annotations
-
 import csv
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Intervals of totals: exact coverage over every small population, and values by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """The commands of the audit, on a run of hand-made documents and on a CSV file of scores."""
 
-from __future__ import annotations
-
 import json
 from functools import partial
 from pathlib import Path

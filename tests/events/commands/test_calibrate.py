@@ -1,7 +1,5 @@
 """The calibration job: its folder, its figures, and its errors."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from collections.abc import Iterator

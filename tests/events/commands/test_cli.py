@@ -1,7 +1,5 @@
 """The command line: help, exit statuses, summaries that programs read, pipes and interrupts."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -1,7 +1,5 @@
 """Bad input on the command line: one line, the status of its kind, nothing written, and the next step."""
 
-from __future__ import annotations
-
 import errno
 import gzip
 import json

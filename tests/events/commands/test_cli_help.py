@@ -1,7 +1,5 @@
 """The help of every command: 80 columns, sections, consistent names, choices and defaults of the library."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import subprocess

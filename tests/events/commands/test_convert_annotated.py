@@ -1,7 +1,5 @@
 """corefsample convert between scored and annotated formats: whose entities are written, counts and errors."""
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The demo simulates and counts, and says that its news are simulated and what was expected."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`doctor --environment`: versions, extras, kernels; the warm-up; and the page on installation."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """corefsample evaluate: cases of the reference scorer, matches by head, missing documents, comparisons, posterior."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """corefsample explain shows triggers with their reasons; doctor counts what a rule finds and checks rules by scheme."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

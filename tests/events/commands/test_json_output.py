@@ -1,7 +1,5 @@
 """What commands print with --json fits the schema in the documentation."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Languages on the command line: which are compared, out-of-fold scores, and rules in another language."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """A line over the limit is one clear error in every reader of text, and memory stays bounded."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import tracemalloc

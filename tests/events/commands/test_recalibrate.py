@@ -1,7 +1,5 @@
 """The job behind `corefsample recalibrate`: the fit, the outputs, and errors."""
 
-from __future__ import annotations
-
 import dataclasses
 import errno
 import hashlib

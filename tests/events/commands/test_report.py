@@ -1,7 +1,5 @@
 """Pictures of a finished run for a paper; the page has tests of its own."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """The commands of rules: from sentences to files, and what rules find in their examples."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What commands print: lines of 80 columns, pairs of name and value, progress on a terminal."""
 
-from __future__ import annotations
-
 import io
 import logging
 

@@ -1,7 +1,5 @@
 """corefsample train: selection of documents, choice of penalty, provenance of the model, errors."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import json

@@ -1,7 +1,5 @@
 """Sums over documents: groups add up to the whole, numbers by hand, and bits that are united."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Sampled counts as arrays and for ArviZ; the exact posterior of one count, from memory and from a folder."""
 
-from __future__ import annotations
-
 import dataclasses
 import datetime
 import sys

@@ -1,7 +1,5 @@
 """The Python way in."""
 
-from __future__ import annotations
-
 import dataclasses
 import datetime
 from collections.abc import Iterator

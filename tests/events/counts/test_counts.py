@@ -1,7 +1,5 @@
 """Posterior counts: values by hand, sums against loops, comparison against enumeration."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Distributions of counts and their intervals against brute force."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

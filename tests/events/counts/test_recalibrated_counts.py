@@ -1,7 +1,5 @@
 """Counts under an uncertain recalibration, which all documents share."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

@@ -1,7 +1,5 @@
 """How often coreference by itself merges distinct actors: against enumeration, and the same for any order and parts."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Events of documents with several parses, which are several rows: against enumeration and values by hand."""
 
-from __future__ import annotations
-
 import dataclasses
 import datetime
 import json

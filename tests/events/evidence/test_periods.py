@@ -1,7 +1,5 @@
 """Periods as pandas counts them."""
 
-from __future__ import annotations
-
 import datetime
 
 import pandas as pd

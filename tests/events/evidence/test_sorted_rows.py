@@ -1,7 +1,5 @@
 """Rows come out in the order of their keys, from memory and from any number of sorted files."""
 
-from __future__ import annotations
-
 import datetime
 import random
 from pathlib import Path

@@ -1,7 +1,5 @@
 """True events of annotated entities: against the definition, by hand, and beside their posterior."""
 
-from __future__ import annotations
-
 import dataclasses
 import datetime
 from collections import Counter

@@ -1,7 +1,5 @@
 """Descriptions that hold in some samples: possessors, and class nouns that stand for named actors."""
 
-from __future__ import annotations
-
 import dataclasses
 import datetime
 

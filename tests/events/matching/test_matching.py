@@ -1,7 +1,5 @@
 """Matches of a rule in a parse: every row of the design's table, in each scheme and preset, and difficult cases."""
 
-from __future__ import annotations
-
 import datetime
 from pathlib import Path
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Drafts of rule files from example sentences."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

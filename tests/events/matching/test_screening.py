@@ -1,7 +1,5 @@
 """The screen of a batch lets through exactly the documents that a closer look would find possible."""
 
-from __future__ import annotations
-
 import datetime
 from typing import Any
 

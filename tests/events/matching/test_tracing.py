@@ -1,7 +1,5 @@
 """Traces of triggers agree with the matching that counts events, and say what is missing."""
 
-from __future__ import annotations
-
 import dataclasses
 import datetime
 

@@ -1,7 +1,5 @@
 """Readers of dated news: every format gives the same articles; faults raise or are quarantined."""
 
-from __future__ import annotations
-
 import csv
 import datetime
 import gc

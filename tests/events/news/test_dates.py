@@ -1,7 +1,5 @@
 """Dates far from all others, and what is said of news before and after they are scored."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

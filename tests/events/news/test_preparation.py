@@ -1,7 +1,5 @@
 """Texts as agencies, archives and web pages have them: heads, capitals, HTML."""
 
-from __future__ import annotations
-
 import datetime
 from collections.abc import Sequence
 from pathlib import Path

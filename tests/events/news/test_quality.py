@@ -1,7 +1,5 @@
 """Texts that lost their upper case or their encoding are recognised, and repaired with ftfy."""
 
-from __future__ import annotations
-
 import datetime
 import sys
 

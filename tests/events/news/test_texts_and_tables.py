@@ -1,7 +1,5 @@
 """News as other programs write it: tables with semicolons, folders of texts."""
 
-from __future__ import annotations
-
 import csv
 import datetime
 import gzip

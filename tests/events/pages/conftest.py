@@ -1,7 +1,5 @@
 """A finished run for pages: simulated news, and hand-made documents that would break an unsafe page."""
 
-from __future__ import annotations
-
 import datetime
 import urllib.parse
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The page in a real browser, from disk, without a network: by mouse, by keyboard, and with hostile text."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The page on which a sheet is labelled, in a real browser from disk: keys, progress, and what it exports."""
 
-from __future__ import annotations
-
 import re
 import urllib.parse
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The page as text: escaping, security policy, script modules, and the command that writes it."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import os

@@ -1,7 +1,5 @@
 """Scripts, styles and embedded data of every page."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a label of an audit answers: the question and the codebook of a run's rules."""
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A damaged or edited folder of a run is refused by whatever reads it, with one line."""
 
-from __future__ import annotations
-
 import json
 import random
 import shutil

@@ -1,7 +1,5 @@
 """Counts with the error of a rule: hand-derived means, bounds and random streams."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Conditions on triggers: the hand-written sentences in three schemes, and conditions of the user's."""
 
-from __future__ import annotations
-
 import datetime
 import itertools
 import re

@@ -1,7 +1,5 @@
 """Default actors: who has the event where the text has nobody who could, from the rule file to the tables."""
 
-from __future__ import annotations
-
 import copy
 import datetime
 from dataclasses import replace

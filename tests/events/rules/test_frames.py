@@ -1,7 +1,5 @@
 """Frames: triggers of nouns and of several words, optional roles, events without roles, classes of actors."""
 
-from __future__ import annotations
-
 import datetime
 import math
 from pathlib import Path

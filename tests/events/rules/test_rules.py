@@ -1,7 +1,5 @@
 """Rule files: valid and invalid content, and their inline examples."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

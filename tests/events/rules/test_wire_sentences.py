@@ -1,7 +1,5 @@
 """Sentences as news agencies write them: probabilities of the shipped rules' events within a reader's bounds."""
 
-from __future__ import annotations
-
 import csv
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Corpora and results of uninterrupted runs for the tests of runs in parts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

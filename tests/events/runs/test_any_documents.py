@@ -1,7 +1,5 @@
 """Runs over documents of every kind: the same bytes and record whatever the partitions, order, format and processes."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from pathlib import Path

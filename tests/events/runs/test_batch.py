@@ -1,7 +1,5 @@
 """The batch job on a small corpus of hand-made documents, and its tables."""
 
-from __future__ import annotations
-
 import dataclasses
 import datetime
 import hashlib

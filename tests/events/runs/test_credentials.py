@@ -1,7 +1,5 @@
 """Passwords and signatures in URLs: they open files, and stand in nothing that is written."""
 
-from __future__ import annotations
-
 import base64
 import shutil
 from importlib import resources

@@ -1,7 +1,5 @@
 """How many triggers a preset leaves out, and how often actors are merged: by hand, and where a run says so."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path

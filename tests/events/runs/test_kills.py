@@ -1,7 +1,5 @@
 """Runs that are stopped, damaged, or meet each other: real processes that are really killed."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import os

@@ -1,7 +1,5 @@
 """Scores that had the recalibration of the English model are counted with its uncertainty, unless it is turned off."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import logging

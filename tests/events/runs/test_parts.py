@@ -1,7 +1,5 @@
 """Runs in parts: whatever a folder holds, a run has the bytes of a fresh one and computes what is missing, no more."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import multiprocessing

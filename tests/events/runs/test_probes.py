@@ -1,7 +1,5 @@
 """Short news in which a reader knows who attacks, or whom a description means, as `score` and `events` read them."""
 
-from __future__ import annotations
-
 import csv
 import re
 from collections.abc import Sequence

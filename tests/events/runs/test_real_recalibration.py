@@ -1,7 +1,5 @@
 """Recalibration and its queries on real documents: 237 gold parses and entities with real antecedent scores."""
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 

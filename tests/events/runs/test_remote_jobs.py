@@ -1,7 +1,5 @@
 """Jobs by URL: the bytes of local ones, and one line where a service fails."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import os

@@ -1,7 +1,5 @@
 """Runs with inputs and outputs at URLs: they work in a local folder, and upload what is complete."""
 
-from __future__ import annotations
-
 import json
 import os
 import tempfile

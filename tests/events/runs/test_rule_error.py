@@ -1,7 +1,5 @@
 """A run with the error of its rules: columns of tables, evidence and comparisons."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

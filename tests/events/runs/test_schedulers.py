@@ -1,7 +1,5 @@
 """What a scheduler needs: exit statuses, errors that it can tell apart, and limits on what is set aside."""
 
-from __future__ import annotations
-
 import errno
 import gzip
 import json

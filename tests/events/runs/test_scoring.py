@@ -1,7 +1,5 @@
 """corefsample score: documents of every kind, text and pipelines, parts and resuming, errors."""
 
-from __future__ import annotations
-
 import dataclasses
 import datetime
 import gzip

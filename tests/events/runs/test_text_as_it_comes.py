@@ -1,7 +1,5 @@
 """corefsample score says what is wrong with texts, and repairs them where it is told to."""
 
-from __future__ import annotations
-
 import csv
 import dataclasses
 import json

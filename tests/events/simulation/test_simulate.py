@@ -1,7 +1,5 @@
 """Simulated news: numbers of documents and mentions, truth drawn from the scores, errors."""
 
-from __future__ import annotations
-
 import dataclasses
 import datetime
 import itertools

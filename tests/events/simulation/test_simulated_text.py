@@ -1,7 +1,5 @@
 """Texts of simulated news: valid parses in UD v2, mentions that are phrases, countries in their time."""
 
-from __future__ import annotations
-
 import datetime
 from collections.abc import Iterator
 

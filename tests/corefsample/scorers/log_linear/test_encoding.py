@@ -1,7 +1,5 @@
 """Features: atoms of mentions and of pairs by hand, their hash, templates, and what a model is trained on."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 import zlib

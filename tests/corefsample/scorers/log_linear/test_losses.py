@@ -1,7 +1,5 @@
 """Losses and their slopes: against enumeration, finite differences, and plain loops."""
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

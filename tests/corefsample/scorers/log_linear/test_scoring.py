@@ -1,7 +1,5 @@
 """Scores against a loop over templates, documents of a corpus, several parses, the English model, and clashes."""
 
-from __future__ import annotations
-
 import dataclasses
 import datetime
 import math

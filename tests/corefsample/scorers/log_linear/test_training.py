@@ -1,7 +1,5 @@
 """Training: what it learns, what it depends on and what not, errors."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import math
