@@ -20,10 +20,7 @@ def vocabulary_hashes(vocabulary: Collection[str] = VOCABULARY) -> np.ndarray:
 
 
 def encoded(
-    tokens: Tokens,
-    spans: Sequence[Sequence[int]],
-    vocabulary: Collection[str] = VOCABULARY,
-    scheme: str | None = None,
+    tokens: Tokens, spans: Sequence[Sequence[int]], vocabulary: Collection[str] = VOCABULARY, scheme: str | None = None
 ) -> Encoded:
     mentions = np.array(spans, np.int32).reshape(-1, 3)
     return _encoding.encoded(tokens, mentions, vocabulary_hashes(vocabulary), load_language("en"), scheme=scheme)

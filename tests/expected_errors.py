@@ -10,11 +10,7 @@ from corefsample.errors import CorefsampleError, ParameterHint
 
 @contextmanager
 def error(
-    kind: type[CorefsampleError],
-    parameter: str | None = None,
-    place: str | None = None,
-    *,
-    hint: str | None = None,
+    kind: type[CorefsampleError], parameter: str | None = None, place: str | None = None, *, hint: str | None = None
 ) -> Iterator[pytest.ExceptionInfo[CorefsampleError]]:
     """Expect an error of this very class with this parameter, a place that contains `place`, and a hint or none.
 

@@ -138,10 +138,7 @@ def pipeline(request: pytest.FixtureRequest) -> tuple[Path, str]:
 
 
 def test_the_commands_of_the_readme_lead_from_articles_to_a_page(
-    capsys: pytest.CaptureFixture[str],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    pipeline: tuple[Path, str],
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pipeline: tuple[Path, str]
 ) -> None:
     pytest.importorskip("vl_convert", reason="extra `report`")
     folder, scheme = pipeline

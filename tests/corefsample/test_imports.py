@@ -87,12 +87,7 @@ LEVELS: list[list[str]] = [
     ["corefsample.posterior"],
     ["corefsample.plots", "corefsample.spacy_bridge"],
     ["corefsample"],
-    [
-        "events._yaml_file",
-        "events._options",
-        "events._summary",
-        "events._selection",
-    ],
+    ["events._yaml_file", "events._options", "events._summary", "events._selection"],
     ["events._shared_options"],
     ["events._yaml_file", "events.news", "events.simulation"],
     ["events.lexicon", "events.rules"],

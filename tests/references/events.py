@@ -234,11 +234,7 @@ _CORPUS: list[tuple[str, list[str], dict[int, dict[int, float]]]] = [
         {1: {0: 0.0}, 2: {0: 0.25, 1: 0.5}, 3: {2: -0.5}},
     ),
     ("1999-11-01", ["Iraq/PROPN>2:nsubj condemned=condemn/VERB>0:root the/DET>4:det attack/NOUN>2:obj"], {}),
-    (
-        "2000-01-01",
-        ["Iraq/PROPN>2:nsubj attacked=attack/VERB>0:root Iran/PROPN>2:obj"],
-        {1: {0: -4.0}},
-    ),
+    ("2000-01-01", ["Iraq/PROPN>2:nsubj attacked=attack/VERB>0:root Iran/PROPN>2:obj"], {1: {0: -4.0}}),
     ("2000-04-01", [_FILLER], {}),
 ]
 

@@ -40,10 +40,7 @@ mild_scores = st.floats(-3.0, 3.0, allow_subnormal=False)
 
 @st.composite
 def antecedent_lists(
-    draw: Draw,
-    min_mentions: int = 0,
-    max_mentions: int = 6,
-    scores: st.SearchStrategy[float] = any_scores,
+    draw: Draw, min_mentions: int = 0, max_mentions: int = 6, scores: st.SearchStrategy[float] = any_scores
 ) -> Lists:
     """Candidates (any subset of the mentions before, in any order) and scores of each mention."""
     antecedents: list[list[int]] = []
@@ -229,16 +226,7 @@ for _version in (2, 3, 0, "1", True, False, [1], {"is": 1}):
 put("doc_id", "", "non-empty", "got ''", name="doc_id_empty")
 put("doc_id", None, "null", name="doc_id_null")
 put("doc_id", 7, "int", name="doc_id_number")
-for _date in (
-    "2024-13-01",
-    "2024-02-30",
-    "2024-1-1",
-    "20240101",
-    "2024-01-01T00:00:00",
-    "soon",
-    "",
-    "٢٠٢٤-٠١-٠١",
-):
+for _date in ("2024-13-01", "2024-02-30", "2024-1-1", "20240101", "2024-01-01T00:00:00", "soon", "", "٢٠٢٤-٠١-٠١"):
     put("date", _date, "ISO date", f"got {_date!r}", name=f"date_{_date or 'empty'}")
 put("date", 20240101, "int", name="date_number")
 for _field in ("mentions", "antecedents", "scores"):

@@ -68,8 +68,7 @@ def test_bins_have_5000_pairs_by_default_and_are_15_of_equal_width() -> None:
 
 
 @pytest.mark.parametrize(
-    ("n_pairs", "size"),
-    [(10, 50), (1000, 50), (1020, 51), (99_999, 4999), (100_000, 5000), (10_000_000, 5000)],
+    ("n_pairs", "size"), [(10, 50), (1000, 50), (1020, 51), (99_999, 4999), (100_000, 5000), (10_000_000, 5000)]
 )
 def test_small_data_have_smaller_bins_by_default(n_pairs: int, size: int) -> None:
     # A twentieth of the pairs, from 50 to 5,000.

@@ -31,8 +31,7 @@ from corefsample.coreference._clusterings import canonical_labels
 
 # Every mention has all earlier ones as candidates: 720 antecedent vectors, 203 clusterings.
 SIX_FULL = Lists(
-    [list(range(i)) for i in range(6)],
-    [[((3 * i + 5 * k) % 7 - 3) / 2 for k in range(i)] for i in range(6)],
+    [list(range(i)) for i in range(6)], [[((3 * i + 5 * k) % 7 - 3) / 2 for k in range(i)] for i in range(6)]
 )
 NONE = Lists([], [])
 ONE = Lists([[]], [[]])

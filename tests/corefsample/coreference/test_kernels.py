@@ -19,13 +19,7 @@ pytestmark = pytest.mark.kernels
 
 # Test values of the reference implementation (Vigna's splitmix64.c), as Rosetta Code publishes them.
 PUBLISHED_SEED = 1234567
-PUBLISHED = [
-    6457827717110365317,
-    3203168211198807973,
-    9817491932198370423,
-    4593380528125082431,
-    16408922859458223821,
-]
+PUBLISHED = [6457827717110365317, 3203168211198807973, 9817491932198370423, 4593380528125082431, 16408922859458223821]
 
 
 def splitmix64(key: int, start: int, n: int) -> list[int]:

@@ -93,11 +93,7 @@ def test_no_global_generator_is_touched() -> None:
 # the number is the digest read little-endian.
 @pytest.mark.parametrize(
     ("seed", "doc_id", "digest"),
-    [
-        (0, "", "ca08ea5bca49cc18"),
-        (7, "gum-Zürich", "70d7ff667c3b30a5"),
-        (2**64 - 1, "d", "d03cca8172932ad5"),
-    ],
+    [(0, "", "ca08ea5bca49cc18"), (7, "gum-Zürich", "70d7ff667c3b30a5"), (2**64 - 1, "d", "d03cca8172932ad5")],
 )
 def test_the_key_of_a_document_is_a_published_digest(seed: int, doc_id: str, digest: str) -> None:
     assert document_key(seed, doc_id) == int.from_bytes(bytes.fromhex(digest), "little")
@@ -279,12 +275,7 @@ def test_the_table_has_one_row_a_sample_and_mention() -> None:
 
 @pytest.mark.parametrize(
     ("parameter", "values"),
-    [
-        ("n_samples", [0, 10.0, True]),
-        ("seed", [-1, 2**64, "0"]),
-        ("first_sample", [-1, 2**63]),
-        ("doc_id", [7]),
-    ],
+    [("n_samples", [0, 10.0, True]), ("seed", [-1, 2**64, "0"]), ("first_sample", [-1, 2**63]), ("doc_id", [7])],
 )
 def test_parameters_out_of_range_raise(parameter: str, values: list[object]) -> None:
     distribution = AntecedentDistribution.from_lists([[]], [[]])

@@ -259,11 +259,7 @@ def test_parses_of_a_document_are_rows_that_know_their_share() -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "samples", "message"),
-    [
-        (0, (0, 1, 2), "samples must be"),
-        (1, None, "samples is missing"),
-    ],
+    ("number", "samples", "message"), [(0, (0, 1, 2), "samples must be"), (1, None, "samples is missing")]
 )
 def test_a_parse_has_a_number_and_a_range_of_samples(number: int, samples: Any, message: str) -> None:
     with pytest.raises(ParameterError, match=message):

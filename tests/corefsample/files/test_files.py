@@ -19,14 +19,7 @@ from corefsample import InputError, OutputError, ParameterError
 from corefsample.errors import DamagedFileError
 from corefsample.files._atomic import new_file, new_text_file, write_bytes, write_json
 from corefsample.files._paths import input_paths, partition_values, suffix_hint
-from corefsample.files._reading import (
-    LineReader,
-    SeenIds,
-    parsed_json,
-    read_ahead,
-    read_json,
-    read_parquet,
-)
+from corefsample.files._reading import LineReader, SeenIds, parsed_json, read_ahead, read_json, read_parquet
 from corefsample.recalibration import read_recalibration
 
 # --- paths -------------------------------------------------------------------------------------------------

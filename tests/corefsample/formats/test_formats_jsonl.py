@@ -17,12 +17,7 @@ from strategies.documents import Document
 
 from corefsample import InputError, read_documents, write_documents
 
-SMALL: Document = {
-    "doc_id": "d",
-    "mentions": [[0, 2, 1], [0, 1, 0]],
-    "antecedents": [[], [0]],
-    "scores": [[], [0.5]],
-}
+SMALL: Document = {"doc_id": "d", "mentions": [[0, 2, 1], [0, 1, 0]], "antecedents": [[], [0]], "scores": [[], [0.5]]}
 
 
 # --- round trips -------------------------------------------------------------------------------------------

@@ -113,11 +113,7 @@ def test_a_file_without_a_version_is_read_as_version_1(table: pa.Table) -> None:
 @pytest.mark.parametrize(
     ("name", "values", "fragments"),
     [
-        (
-            "antecedents",
-            [[[], [0], [0, 2**31]]] * 3,
-            ("row 1: ", "antecedents: Integer value 2147483648 not"),
-        ),
+        ("antecedents", [[[], [0], [0, 2**31]]] * 3, ("row 1: ", "antecedents: Integer value 2147483648 not")),
         ("antecedents", [[[], [0.0], [0.0, 0.5]]] * 3, ("antecedents: Float value 0.5",)),
         ("antecedents", ["[[], [0], [0, 1]]"] * 3, ("column antecedents must be", "got string")),
         ("antecedents", [[[], ["a"], ["b", "c"]]] * 3, ("antecedents: Failed to parse string",)),

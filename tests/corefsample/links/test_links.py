@@ -33,11 +33,7 @@ def test_pairs_with_an_unannotated_mention_are_left_out() -> None:
     assert (pairs.y.tolist(), [DISTANCES[d] for d in pairs.distances], pairs.n_unannotated) == ([1], ["2-3"], 1)
 
 
-@given(
-    strategies.antecedent_lists(max_mentions=7),
-    st.data(),
-    st.sampled_from(["skip", "single"]),
-)
+@given(strategies.antecedent_lists(max_mentions=7), st.data(), st.sampled_from(["skip", "single"]))
 def test_pairs_are_those_of_a_loop(lists: strategies.Lists, data: st.DataObject, unannotated: Unannotated) -> None:
     n = len(lists[0])
     gold = data.draw(st.lists(st.sampled_from([None, 1, 2, "x"]), min_size=n, max_size=n))

@@ -223,10 +223,7 @@ def test_a_repeated_mention_of_the_response_counts_once() -> None:
     assert values(once, "muc") == pytest.approx((1 / 3, 1 / 3, 1 / 3))
     for again in (1, 3):  # in the same entity, in another
         repeated = clustering_scores(
-            [0, 1, 1, 2, 2, 2],
-            [*response, again, again],
-            key_spans=key_spans,
-            response_spans=[*spans, (1, 2), (6, 7)],
+            [0, 1, 1, 2, 2, 2], [*response, again, again], key_spans=key_spans, response_spans=[*spans, (1, 2), (6, 7)]
         )
         assert repeated == once
         assert repeated.counts["mentions"].tolist() == [6, 7, 4]

@@ -118,10 +118,7 @@ def test_a_row_of_a_batch_has_its_share_and_kinds_of_mentions_where_a_recalibrat
         made = DocumentPosterior.of_row(batch, k, DrawnRecalibration(by_kind, (by_kind,)))
         assert made.kinds is not None
         expected = sample_clusterings(
-            by_kind.apply_document(document).antecedents,
-            n_samples=20,
-            doc_id=document.doc_id,
-            first_sample=k * 2**40,
+            by_kind.apply_document(document).antecedents, n_samples=20, doc_id=document.doc_id, first_sample=k * 2**40
         )
         found = made.sample(n_samples=200).labels.T[:20]
         assert found.tolist() == expected.labels[: len(found)].tolist()

@@ -11,13 +11,7 @@ from references.taggers import CountedHmm, probability
 from strategies.tagged import random_sentences
 
 from corefsample import ParameterError
-from corefsample.tagging import (
-    HiddenMarkovModel,
-    LinearChain,
-    TaggedSentence,
-    event_pairs,
-    labelled_posteriors,
-)
+from corefsample.tagging import HiddenMarkovModel, LinearChain, TaggedSentence, event_pairs, labelled_posteriors
 from corefsample.tagging._labelled import LabelledChain
 
 SENTENCES = random_sentences(12, seed=3)
@@ -114,10 +108,7 @@ CHAIN = LinearChain.from_scores(np.zeros((2, 2)), np.zeros((2, 2)))
 
 @pytest.mark.parametrize(
     ("gold", "tags", "parameter"),
-    [
-        (["A"], ["A", "B"], "gold"),
-        *[(["A", "B"], tags, "tags") for tags in (["A"], ["A", "A"], "AB")],
-    ],
+    [(["A"], ["A", "B"], "gold"), *[(["A", "B"], tags, "tags") for tags in (["A"], ["A", "A"], "AB")]],
 )
 def test_gold_and_tags_must_fit_the_chain(gold: list[str], tags: list[str], parameter: str) -> None:
     with error(ParameterError, parameter):

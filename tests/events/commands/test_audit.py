@@ -18,12 +18,7 @@ from corefsample import InputError, ParameterError
 from events.audit import read_sheets, regress_counts
 from events.audit._audit_frame import read_run_documents, read_scores
 from events.audit._plan_files import read_plan
-from events.commands import (
-    AuditEstimateOptions,
-    AuditPlanOptions,
-    run_audit_estimate,
-    run_audit_plan,
-)
+from events.commands import AuditEstimateOptions, AuditPlanOptions, run_audit_estimate, run_audit_plan
 from events.commands.audit_learn import AuditLearnOptions, run_audit_learn
 from events.commands.audit_regress import AuditRegressOptions, run_audit_regress
 from events.pages._report_content import read_report

@@ -10,13 +10,7 @@ import pandas as pd
 import pytest
 from places import GUM_SCORED
 
-from corefsample import (
-    AntecedentDistribution,
-    InputError,
-    ScoredDocument,
-    link_tables,
-    write_documents,
-)
+from corefsample import AntecedentDistribution, InputError, ScoredDocument, link_tables, write_documents
 from corefsample.links import calibrate_links
 from events.commands.calibrate import CalibrateOptions, run_calibrate
 from events.runs._outputs import CalibrationFolder

@@ -12,13 +12,7 @@ from expected_errors import error
 from references import events as er
 from references import scoring as sr
 
-from corefsample import (
-    InputError,
-    ParameterError,
-    ScoredDocument,
-    read_documents,
-    write_documents,
-)
+from corefsample import InputError, ParameterError, ScoredDocument, read_documents, write_documents
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.recalibration import read_recalibration
 from corefsample.scorers import load_scorer, score_documents

@@ -136,7 +136,7 @@ def test_the_total_has_a_sign_of_its_own_and_outcomes_can_be_audited_and_reporte
     rows = pd.read_parquet(run / "all_documents.parquet").set_index("doc_id")
     last = rows.loc["doc 2"]
     assert [*zip(last["events"], last["actors"], strict=True)] == [
-        *(("arrest", "*"), ("arrest", "-"), ("noone", "*"), ("noone", "-"), ("any", "*")),
+        *(("arrest", "*"), ("arrest", "-"), ("noone", "*"), ("noone", "-"), ("any", "*"))
     ]
     frame = read_run_documents(run)
     assert frame.targets == ("attack", "arrest", "either", "noone", "any")

@@ -280,10 +280,7 @@ def test_lexicons_can_be_combined_by_a_file(tmp_path: Path) -> None:
     path = tmp_path / "own.yaml"
     path.write_text("version: 1\nextends: [forces, leaders]\nremove: [REBEL]\n", "utf-8")
     lexicon = load_lexicon(path)
-    assert found(lexicon, "The NYPD met Saddam and the rebels") == {
-        "NYPD": "USA:POLICE",
-        "Saddam": "IRQ",
-    }
+    assert found(lexicon, "The NYPD met Saddam and the rebels") == {"NYPD": "USA:POLICE", "Saddam": "IRQ"}
     assert (lexicon.name("PAK:ARMY"), lexicon.kinds["PAK:ARMY"]) == ("Pakistan: Army", "army")
     assert not any("REBEL" in code for code in lexicon.codes)
     assert lexicon.inner_codes == {"POLICE", "ARMY", "SECURITY", "PROTESTER"}

@@ -300,10 +300,7 @@ def test_bad_articles_are_quarantined_and_the_others_read(tmp_path: Path) -> Non
 # --- options and names -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "options",
-    [{"date_format": "ISO"}, {"text_column": "date"}],
-)
+@pytest.mark.parametrize("options", [{"date_format": "ISO"}, {"text_column": "date"}])
 def test_a_bad_option_raises_at_once(tmp_path: Path, options: dict[str, Any]) -> None:
     with pytest.raises(ParameterError):
         ArticleStream(one_json(tmp_path), **options)

@@ -7,18 +7,7 @@ import pandas as pd
 import pytest
 from chromium import Browser, missing, requested, until
 from page_documents import HOSTILE_ABOUT, HOSTILE_CODE, HOSTILE_ID, HOSTILE_NAME, HOSTILE_TITLE, HOSTILE_WORDS
-from report_pages import (
-    all_of,
-    choose,
-    choose_actor,
-    evidence,
-    focused,
-    listed,
-    one,
-    open_document,
-    press,
-    text,
-)
+from report_pages import all_of, choose, choose_actor, evidence, focused, listed, one, open_document, press, text
 
 from corefsample import ScoredDocument, read_documents
 

@@ -37,10 +37,7 @@ RULE: dict[str, Any] = {
     ],
     "defaults": {"agent": {"actor": "POLICE", "when": ["passive", "nominal", "near said"], "unless": ["near army"]}},
     "words": {"officers": ["police"]},
-    "conditions": {
-        "said": {"ud2": ["[lemma={report}]>nsubj[lemma={officers}]"]},
-        "army": {"ud2": ["[lemma=army]"]},
-    },
+    "conditions": {"said": {"ud2": ["[lemma={report}]>nsubj[lemma={officers}]"]}, "army": {"ud2": ["[lemma=army]"]}},
     "presets": {
         "wide": {"described": ["head"], "distinct_actors": True},
         "plain": {"extends": "wide", "defaults": {}},

@@ -8,12 +8,7 @@ import pytest
 import tolerance
 from benchmark_scripts import script
 
-from corefsample import (
-    Recalibration,
-    ScoredDocument,
-    read_documents,
-    sample_clusterings,
-)
+from corefsample import Recalibration, ScoredDocument, read_documents, sample_clusterings
 from corefsample.recalibration import RecalibrationFitter
 
 study = script("query_study")

@@ -174,9 +174,7 @@ def test_training_is_adagrad_over_shuffled_pairs_of_documents(epochs: int, order
     assert (np.abs(model.weights - wanted) < 1e-6).mean() > 0.98
 
 
-def test_training_from_a_model_begins_with_its_weights_and_squares_of_one(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_training_from_a_model_begins_with_its_weights_and_squares_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
     other = train(tales(4, first=50), **QUICK)
     other.provenance["attribution"] = "tales"
     monkeypatch.setattr(module, "_english_model", lambda: other)
