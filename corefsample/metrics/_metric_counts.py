@@ -30,19 +30,23 @@ _BLOCK = 100_000
 # --- mentions ----------------------------------------------------------------------------------------------
 
 
-def reading_order(spans: Any, entities: Sequence[Any]) -> Ints:
-    """Mentions entity by entity, in the order in which the reference scorer reads them: int64 (n_mentions,).
+def reading_order(spans: Any, entities: Sequence[Any]) -> list[int]:
+    """Mentions entity by entity, in the order in which the reference scorer reads them.
 
-    Entities are sorted by their first bracket; among brackets at one word, mentions of one word come first. The order
-    determines which of two mentions with the same span is removed.
+    Entities are sorted by their first bracket, and those that begin with one span by their other brackets; among
+    brackets at one word, mentions of one word come first. So neither names nor the order of the file matter for which
+    mentions of one span are the same in key and response, and which are removed as repeated.
     """
-    starts, ends = spans[:, 0], spans[:, 1]
-    reading = np.lexsort((np.arange(len(spans)), ends - starts > 1, starts))
-    ranks: dict[Any, int] = {}
-    for i in reading.tolist():
-        ranks.setdefault(entities[i], len(ranks))
-    by_entity = np.array([ranks[entity] for entity in entities], np.int64)
-    return np.lexsort((np.argsort(reading), by_entity)).astype(np.int64)
+    brackets = [(start, end - start > 1, -end) for start, end in spans[:, :2].tolist()]
+    members: dict[Any, list[int]] = {}
+    for i in sorted(range(len(brackets)), key=brackets.__getitem__):
+        members.setdefault(entities[i], []).append(i)
+
+    def rank(entity: list[int]) -> Any:
+        listed = [brackets[i] for i in entity]
+        return sorted({*listed}), listed  # an entity that repeats a span does not come first for it
+
+    return [i for entity in sorted(members.values(), key=rank) for i in entity]
 
 
 def n_repeated_spans(gold_spans: Any, response_spans: Any) -> int:

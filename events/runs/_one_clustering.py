@@ -203,8 +203,8 @@ def system_scores(
     by_document: dict[str, ClusteringScores] = {}
     scores = SystemScores({})
 
-    def add(doc_id: str, labels: Any, gold_spans: Any, response_spans: Any, drawn: ClusteringSamples | None) -> None:
-        entities = gold[doc_id][1]
+    def add(doc_id: str, entities: Any, labels: Any, spans: tuple[Any, Any], drawn: ClusteringSamples | None) -> None:
+        gold_spans, response_spans = spans
         scored: dict[str, Any] = {"response_spans": response_spans, "singletons": singletons}
         by_document[doc_id] = clustering_scores(entities, labels, key_spans=gold_spans, **scored)
         if drawn is not None:
@@ -217,28 +217,30 @@ def system_scores(
         if document.doc_id not in gold:
             scores.n_other += 1
             continue
-        gold_mentions, _, gold_tokens = gold[document.doc_id]
+        gold_mentions, gold_entities, gold_tokens = gold[document.doc_id]
         _require_same_words(document, gold_tokens, item.source)
-        drawn = None
-        if isinstance(document, ScoredDocument):
+        drawn, mentions = None, document.mentions
+        if isinstance(document, ScoredDocument):  # the entities differ by sample, so mentions stay in their order
             labels: Any = labels_of(document, clustering, seed)
-            order = np.arange(document.n_mentions)
             if n_samples:
                 drawn = sample_clusterings(document.antecedents, n_samples=n_samples, seed=seed, doc_id=document.doc_id)
         else:
-            labels = document.labels
-            order = reading_order(document.mentions, document.entities)
-        spans = gold_mentions[:, :2], document.mentions[order, :2]
+            order = reading_order(mentions, document.entities)
+            labels, mentions = document.labels[order], mentions[order]
+            order = reading_order(gold_mentions, gold_entities)
+            gold_entities, gold_mentions = [gold_entities[i] for i in order], gold_mentions[order]
+        spans = gold_mentions[:, :2], mentions[:, :2]
         if match == "head":
-            spans = spans_paired_by_head(gold_mentions, _with_gold_heads(document.mentions[order], gold_tokens))
+            spans = spans_paired_by_head(gold_mentions, _with_gold_heads(mentions, gold_tokens))
         scores.n_repeated += n_repeated_spans(*spans)
-        add(document.doc_id, labels[order], *spans, drawn)
+        add(document.doc_id, gold_entities, labels, spans, drawn)
     if not by_document:
         rule = f"a document must have the doc_id of a gold document, as {next(iter(gold))!r}"
         raise InputError(f"{rule}, got none of {scores.n_other} documents", place=", ".join(inputs.paths))
     for doc_id in [each for each in gold if each not in by_document]:
         nothing = ClusteringSamples(np.zeros((n_samples, 0), np.int32), seed, doc_id) if scores.posteriors else None
-        add(doc_id, [], gold[doc_id][0][:, :2], np.zeros((0, 2), np.int64), nothing)
+        gold_mentions, gold_entities, _ = gold[doc_id]
+        add(doc_id, gold_entities, [], (gold_mentions[:, :2], np.zeros((0, 2), np.int64)), nothing)
         scores.n_missing += 1
     scores.by_document = {doc_id: by_document[doc_id] for doc_id in gold}
     return scores

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from command_line import Calls
 from expected_errors import error
+from hypothesis import given
+from hypothesis import strategies as st
 
 from corefsample import InputError, clustering_scores, map_clustering, write_conll2012, write_documents
 from corefsample.documents._annotated import AnnotatedDocument
@@ -113,6 +115,34 @@ def test_of_two_entities_with_one_mention_the_first_to_begin_has_it(tmp_path: Pa
         run = run_evaluate(conll(tmp_path / "system.conll", entities), gold, EvaluateOptions(n_resamples=2))
         assert run.result[0].muc.f1 == 0.0
         assert run["n_repeated"] == 1
+
+
+@pytest.mark.parametrize("match", ["span", "head"])
+def test_a_span_of_two_gold_entities_is_the_same_in_both_files(tmp_path: Path, match: Any) -> None:
+    # In gold d is (0)|(1), and entity 1 begins first, so the first d is that of {a d}. The system {a d} {c} has one of
+    # two gold links, and no other: MUC recall 1/2, precision 1.
+    gold = conll(tmp_path / "gold.conll", ["c d", "a d"])
+    options = EvaluateOptions(n_resamples=2, match=match)
+    muc = run_evaluate(conll(tmp_path / "system.conll", ["a d", "c"]), gold, options).result[0].muc
+    assert (muc.recall, muc.precision) == (0.5, 1.0)
+    assert run_evaluate(gold, gold, options).result[0].conll.f1 == 1.0
+
+
+MENTION = st.sampled_from(["a", "b", "c", "a-b", "b-c", "a-c"])
+
+
+@given(st.lists(st.lists(MENTION, min_size=2, max_size=4), min_size=1, max_size=4), st.randoms(use_true_random=False))
+def test_a_file_has_full_scores_against_itself_and_against_its_entities_in_another_order(
+    tmp_path_factory: pytest.TempPathFactory, entities: list[list[str]], random: Any
+) -> None:
+    folder = tmp_path_factory.mktemp("files")
+    names = [" ".join(mentions) for mentions in entities]
+    gold = conll(folder / "gold.conll", names)
+    other = conll(folder / "other.conll", random.sample(names, len(names)))
+    for system in (gold, other):
+        run = run_evaluate(system, gold, EvaluateOptions(n_resamples=2))
+        assert run["n_repeated"] == 0
+        assert run["scores"][["recall", "precision", "f1"]].min().min() == pytest.approx(1.0)
 
 
 # --- heads -------------------------------------------------------------------------------------------------
