@@ -60,7 +60,7 @@ LEFT_OUT = (
     *(f"corefsample.{name}" for name in ("errors", "_checks", "_arrays", "_lazy", "_jit")),
     *(f"corefsample.{name}" for name in ("_random", "_random_kernels", "_machine")),
     "corefsample.files",  # paths, bytes, locks, digests
-    *(f"events.{name}" for name in ("_options", "_shared_options")),  # of the command line, as the next ones are
+    "events._options",  # of the command line, as the next ones are
     *(f"events.commands.{name}" for name in ("_program", "_parser", "_screen")),
     "events.runs._outputs",  # what is said about a run
 )

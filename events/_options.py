@@ -1,4 +1,4 @@
-"""Options declared once: type, range, default and docstring of a field serve Python and the command line."""
+"""Options declared once, with type, range, default and help, and the options that several commands share."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import dataclasses
 import inspect
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
 from types import NoneType
 from typing import (
     Any,
@@ -19,6 +20,8 @@ from typing import (
     get_origin,
     get_type_hints,
 )
+
+from corefsample.errors import ParameterError
 
 _Class = TypeVar("_Class", bound=type)
 _ATTRIBUTES = "\n\nAttributes\n----------\n"
@@ -186,3 +189,269 @@ def fields_of(cls: type[Options]) -> dict[str, Declared]:
         }
         declarations.append(Declared(**rule, **field.metadata))
     return {each.name: each for each in sorted(declarations, key=lambda each: not each.is_recorded)}
+
+
+SchemeName = Literal["ud2", "ud1", "clearnlp"]
+Clustering = Literal["map", "sample", "binder", "vi", "vi-bound", "b3", "lea", "conll"]
+_MOST_SAMPLES = 10**8
+
+
+def samples(default: int, at_least: int = 1) -> Any:
+    """Field for a number of samples."""
+    return option(default=default, at_least=at_least, at_most=_MOST_SAMPLES)
+
+
+@declared
+class Seed(Options):
+    """The seed of random draws.
+
+    Attributes
+    ----------
+    seed
+        Seed of the random draws: the same seed gives the same results.
+    """
+
+    seed: int = option(default=0, at_most=2**64 - 1)
+
+
+@declared
+class SchemeOption(Options):
+    """A dependency scheme.
+
+    Attributes
+    ----------
+    scheme
+        Dependency scheme of the parses. [default: determined from the labels of each document]
+    """
+
+    scheme: SchemeName | None = None
+
+
+@declared
+class LexiconOption(Options):
+    """A lexicon.
+
+    Attributes
+    ----------
+    lexicon
+        Names of the actors: countries, police, forces (police and army of each country), leaders, capitals, governments
+        (leaders and capitals), or a YAML file of your own actors. [default: countries]
+    """
+
+    lexicon: str | None = option(default=None, metavar="FILE")
+
+
+@declared
+class Unannotated(Options):
+    """Option that sets the treatment of mentions that are not annotated.
+
+    Attributes
+    ----------
+    unannotated
+        Mentions without an annotated entity: leave them out, or treat each as an entity of its own.
+    """
+
+    unannotated: Literal["skip", "single"] = "skip"
+
+
+@declared
+class Overwrite(Options):
+    """Option that allows earlier results to be replaced.
+
+    Attributes
+    ----------
+    overwrite
+        Replace the output of an earlier run.
+    """
+
+    overwrite: bool = option(default=False, is_recorded=False)
+
+
+@declared
+class Pictures(Options):
+    """Option that determines whether pictures are drawn.
+
+    Attributes
+    ----------
+    pictures
+        Draw pictures as PNG and SVG.
+    """
+
+    pictures: bool = option(default=True, is_recorded=False)
+
+
+@declared
+class OnError(Options):
+    """Option that sets the treatment of bad documents.
+
+    Attributes
+    ----------
+    on_error
+        Stop at the first bad document, or set it aside with the reason and continue.
+    """
+
+    on_error: Literal["stop", "quarantine"] = "stop"
+
+
+@declared
+class CorpusOptions(OnError):  # noqa: N818, no exception
+    """Options that select the documents that are used, and set the treatment of bad ones.
+
+    Attributes
+    ----------
+    where
+        Use only documents whose metadata field KEY has this value, or one of several, such as section=Foreign*,World.
+        In a value, * matches any text and ? any character; doc_id is a KEY too. Documents must meet all conditions.
+        [default: all documents]
+    undated
+        Documents without a date: reject them as bad documents, or keep them in totals and evidence, but in no period.
+    max_quarantined
+        Largest number of bad documents that may be set aside, or, if below 1, largest share of all documents; more bad
+        documents are an error. [default: any number]
+    """
+
+    where: tuple[str, ...] = option(default=(), metavar="KEY=VALUE[,VALUE]")
+    undated: Literal["reject", "keep"] = "reject"
+    max_quarantined: float | None = option(default=None, at_least=0.0, metavar="NUMBER")
+
+    def _check(self) -> None:
+        super()._check()
+        Selection(self.where)
+
+
+@declared
+class Recalibrated(Options):
+    """Recalibration of the scores.
+
+    Attributes
+    ----------
+    recalibration
+        Recalibration of the scores: the record that `corefsample recalibrate` wrote; english or spanish for the one of
+        a model in the package; none for the scores as they are. [default: the one of the model in the package that gave
+        the scores, if any]
+    """
+
+    recalibration: str | None = option(default=None, metavar="FILE")
+
+
+@declared
+class UncertainlyRecalibrated(Recalibrated):
+    """A recalibration, and how much of its uncertainty counts include.
+
+    Attributes
+    ----------
+    uncertainty
+        Uncertainty of the recalibration that the intervals include: none; fit, because it was fitted to a limited
+        number of documents; domain, also because those may be of other kinds of text. [default: domain if the
+        recalibration has it, otherwise fit if it has that, otherwise none]
+    """
+
+    uncertainty: Literal["none", "fit", "domain"] | None = None
+
+    def _check(self) -> None:
+        if self.recalibration == "none" and self.uncertainty not in (None, "none"):
+            raise ParameterError("needs a recalibration, got none", parameter="uncertainty")
+
+
+@declared
+class ThreadsOption(Options):
+    """Threads of a process.
+
+    Attributes
+    ----------
+    threads
+        Number of threads in each process; the results do not depend on it. [default: one for each processor]
+    """
+
+    threads: int | None = option(default=None, at_least=1)
+
+
+@declared
+class EngineOptions(Options):
+    """Engine that computes the parts of a corpus; no result depends on these options.
+
+    Attributes
+    ----------
+    workers
+        Number of processes on this machine; the results do not depend on it. [default: one; to score news, one per
+        processor]
+    scheduler
+        Address of a Dask scheduler that runs already, tcp://host:8786, whose workers are used instead of processes on
+        this machine. [default: none]
+    """
+
+    workers: int | None = option(default=None, at_least=1, is_recorded=False)
+    scheduler: str | None = option(default=None, metavar="ADDRESS", is_recorded=False)
+
+
+_META = "meta::"
+
+
+class Selection:
+    """Conditions on documents, all of which must be true.
+
+    Parameters
+    ----------
+    conditions
+        Conditions of the form "key=value" or "key=value,value": the document's metadata `key` must match one of the
+        values, in which *, ? and [...] are wildcards; if the metadata is a list, one item must match. `doc_id` is a key
+        too. A document without metadata of this key is not selected. By default, every document is selected.
+
+    Raises
+    ------
+    ParameterError
+        If a condition is not of the form "key=value" or "key=value,value".
+
+    Examples
+    --------
+    >>> news = Selection(["genre=news,court", "doc_id=GUM_*"])
+    >>> news.includes("GUM_news_1", {"genre": "news"}), news.includes("GUM_bio_1", {"genre": "bio"})
+    (True, False)
+    """
+
+    def __init__(self, conditions: Sequence[str] = ()) -> None:
+        self.n_not_selected = 0  # number of documents that calls did not select
+        self._conditions: list[tuple[str, list[str]]] = []
+        for condition in conditions:
+            key, sign, values = condition.partition("=")
+            key = key.strip().removeprefix(_META)
+            patterns = [value.strip() for value in values.split(",")]
+            if not (key and sign and all(patterns)):
+                raise ParameterError(f"must be KEY=VALUE or KEY=VALUE,VALUE, got {condition!r}", parameter="where")
+            self._conditions.append((key, patterns))
+
+    def __str__(self) -> str:
+        return " and ".join(f"{key}={','.join(patterns)}" for key, patterns in self._conditions) or "no condition"
+
+    def includes(self, doc_id: str, metadata: Mapping[str, Any]) -> bool:
+        """Whether a document meets all conditions."""
+        fields = {**{name.removeprefix(_META): value for name, value in metadata.items()}, "doc_id": doc_id}
+        return all(
+            any(fnmatchcase(text, pattern) for text in _texts(fields.get(key)) for pattern in patterns)
+            for key, patterns in self._conditions
+        )
+
+    def __call__(self, doc_id: str, metadata: Mapping[str, Any]) -> bool:
+        """Whether a document meets all conditions (see `includes`); documents that do not are counted."""
+        is_included = self.includes(doc_id, metadata)
+        self.n_not_selected += not is_included
+        return is_included
+
+    def require_known_names(self, names: Iterable[str]) -> None:
+        """Check the keys of the conditions against the names of metadata that documents have.
+
+        Raises
+        ------
+        ParameterError
+            If the key of a condition is neither `doc_id` nor one of the `names`.
+        """
+        names_of_metadata = {"doc_id", *(name.removeprefix(_META) for name in names)}
+        for key, _ in self._conditions:
+            if key not in names_of_metadata:
+                rule = f"must name metadata of the documents ({', '.join(sorted(names_of_metadata))})"
+                raise ParameterError(f"{rule}, got {key!r}", parameter="where")
+
+
+def _texts(value: object) -> list[str]:
+    values = value if isinstance(value, (list, tuple)) else [] if value is None else [value]
+    return [str(each) for each in values]

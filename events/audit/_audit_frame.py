@@ -20,8 +20,8 @@ from corefsample.errors import CorefsampleError, InputError, ParameterError, sho
 from corefsample.files._paths import PathLike
 from corefsample.files._reading import sha256
 from events.counts._run_tables import run_table, verified_record
+from events.evidence._columns import NO_PERIOD, Calendar
 from events.evidence._documents_table import ALL_DOCUMENTS_SCHEMA
-from events.evidence._periods import NO_PERIOD, Calendar
 from events.news._articles import separator_of
 from events.rules._format import ANYBODY
 

@@ -13,7 +13,7 @@ from corefsample import _checks
 from corefsample._arrays import Floats, Ints
 from corefsample.errors import ParameterError
 from events.audit._audit_frame import AuditFrame, Names
-from events.evidence._periods import Calendar
+from events.evidence._columns import Calendar
 
 # Share of the documents about which the model is assumed to know nothing, when labels are allocated: a stratum with
 # P = 0 is then expected to have some misses. It affects widths only.

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from corefsample.errors import InputError
-from events import _shared_options as shared
+from events import _options as shared
 from events import audit
 from events._options import declared, option
 from events._summary import Summary, Table, counted, counts_above_zero, covered_uncertainty, existing_files, json_values

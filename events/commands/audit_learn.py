@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from corefsample.errors import InputError
 from corefsample.files._atomic import OutputFolder
-from events import _shared_options as shared
+from events import _options as shared
 from events._options import declared, option
 from events._summary import Summary, Table, counted, existing_files, json_values
 from events.commands._parser import Command

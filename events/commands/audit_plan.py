@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from corefsample import _checks
 from corefsample.errors import ParameterError, ParameterHint
-from events import _shared_options as shared
+from events import _options as shared
 from events import audit
 from events._options import declared, option
 from events._summary import Pairs, Summary, Table, counted, counts_above_zero

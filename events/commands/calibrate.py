@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from corefsample import links, plots
 from corefsample._arrays import fields_of
 from corefsample.errors import InputError
-from events import _shared_options as shared
+from events import _options as shared
 from events._options import Progress, declared, option
 from events._summary import Summary, Table, counts_above_zero, existing_files, json_values, set_aside
 from events.commands._parser import Command

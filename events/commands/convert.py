@@ -23,7 +23,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Literal
 
 from corefsample.errors import ParameterError
-from events import _shared_options as shared
+from events import _options as shared
 from events._options import declared
 from events._summary import Summary, counted, mentions_by_reason, set_aside
 from events.commands._parser import Command

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from corefsample._arrays import pd
 from corefsample.errors import ParameterError, ParameterHint
-from events import _shared_options as shared
+from events import _options as shared
 from events._options import declared, option
 from events._summary import counted
 from events.commands._parser import Command

@@ -25,7 +25,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from corefsample.errors import ParameterError, ParameterHint
-from events import _shared_options as shared
+from events import _options as shared
 from events._options import Options, declared, option
 from events._summary import Pairs, Summary
 from events.commands._parser import Command

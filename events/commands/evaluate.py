@@ -19,7 +19,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from corefsample._arrays import fields_of
-from events import _shared_options as shared
+from events import _options as shared
 from events._options import Progress, declared, option
 from events._summary import Summary, Table, counts_above_zero, mentions_by_reason
 from events.commands._parser import Command

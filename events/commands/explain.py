@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal
 
-from events import _shared_options as shared
+from events import _options as shared
 from events._options import Progress, declared, option
 from events._summary import Pairs, Summary, counted
 from events.commands._parser import Command

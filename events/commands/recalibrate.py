@@ -17,7 +17,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from corefsample.errors import InputError, ParameterError
-from events import _shared_options as shared
+from events import _options as shared
 from events._options import Progress, declared, option
 from events._summary import Summary, counts_above_zero, set_aside
 from events.commands._parser import Command

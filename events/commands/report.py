@@ -17,7 +17,7 @@ import os
 from typing import TYPE_CHECKING, Literal
 
 from corefsample.errors import ParameterError, ParameterHint
-from events import _shared_options as shared
+from events import _options as shared
 from events._options import declared, option
 from events._summary import Summary, counted
 from events.commands._parser import Command

@@ -13,7 +13,7 @@ Examples
 from __future__ import annotations
 
 from corefsample.errors import ParameterError
-from events import _shared_options as shared
+from events import _options as shared
 from events._options import declared, option
 from events._summary import Pairs, Summary
 from events.commands._parser import Command

@@ -16,7 +16,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from corefsample.errors import ParameterError
-from events import _shared_options as shared
+from events import _options as shared
 from events._options import declared
 from events._summary import Pairs, Summary
 from events.commands._parser import Command

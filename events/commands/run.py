@@ -15,7 +15,7 @@ import dataclasses
 import os
 from typing import TYPE_CHECKING
 
-from events import _shared_options as shared
+from events import _options as shared
 from events._options import declared, fields_of, option
 from events.commands._parser import Command
 from events.commands.events import summary_of_run

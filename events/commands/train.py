@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Literal
 
 from corefsample.errors import ParameterError
-from events import _shared_options as shared
+from events import _options as shared
 from events._options import Progress, declared, option
 from events._summary import Summary, Table, counted, counts_above_zero, mentions_by_reason, set_aside
 from events.commands._parser import Command

@@ -18,8 +18,7 @@ from corefsample.errors import ParameterError, shown
 from events.counts._event_counts import EventCounts, Interval
 from events.counts._evidence import read_evidence
 from events.counts._run_tables import verified_record
-from events.evidence._columns import ACTOR, TIMESTAMP, EventKey
-from events.evidence._periods import NO_PERIOD
+from events.evidence._columns import ACTOR, NO_PERIOD, TIMESTAMP, EventKey
 from events.rules._format import ANYBODY
 
 if TYPE_CHECKING:

@@ -31,13 +31,14 @@ from events.counts._credible_intervals import (
 from events.counts._occurrences import Occurrences
 from events.evidence._columns import (
     COMPARISON_COLUMNS,
+    NO_PERIOD,
     PANDAS_TYPES,
     TABLE_METADATA,
     TIMESTAMP,
     EventKey,
+    Period,
     count_columns,
 )
-from events.evidence._periods import NO_PERIOD, Period
 
 Interval = Literal["quantile", "hdi", "normal"]
 _CELL_COLUMNS = ("mean", "mean_mc_se", "sd", "lower", "upper", "one_best", "mean_named")  # columns

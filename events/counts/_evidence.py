@@ -30,10 +30,9 @@ from events.counts._event_counts import CountsOfRules, EventCounts, Interval
 from events.counts._occurrences import MOST_PERIODS, Occurrences, occurrences
 from events.counts._run_tables import verify_table
 from events.evidence._acceptance import DUPLICATE
-from events.evidence._columns import ACTOR, TABLE_METADATA, EventKey, EvidenceSettings
+from events.evidence._columns import ACTOR, TABLE_METADATA, Calendar, EventKey, EvidenceSettings
 from events.evidence._document_evidence import evidence_schema
 from events.evidence._documents_table import ALL_DOCUMENTS_SCHEMA, MERGED_ACTORS, excluded_triggers, merging_summary
-from events.evidence._periods import Calendar
 from events.evidence._sorted_rows import SortedRows
 from events.rules._format import Outcome
 

@@ -14,9 +14,8 @@ from corefsample import _checks
 from corefsample._arrays import Bools, Bytes, Floats, Ints, Ints32
 from corefsample._random import agreement_bound, monte_carlo_errors
 from corefsample.errors import ParameterError
-from events.evidence._columns import EventKey, EvidenceSettings, count_columns
+from events.evidence._columns import NO_PERIOD, Calendar, EventKey, EvidenceSettings, count_columns
 from events.evidence._documents_table import ALL_DOCUMENTS_SCHEMA
-from events.evidence._periods import NO_PERIOD, Calendar
 from events.evidence._sorted_rows import SortedRows
 
 MOST_PERIODS = 100_000  # from the first document to the last: 273 years of days

@@ -15,9 +15,8 @@ from corefsample._arrays import Ints, Ints32
 from corefsample.coreference._conditioning import METHODS, Conditioned
 from corefsample.documents._batch import DocumentBatch
 from corefsample.posterior._posterior import DocumentPosterior
-from events.evidence._columns import TABLE_METADATA
+from events.evidence._columns import TABLE_METADATA, Period
 from events.evidence._document_events import DocumentEvents
-from events.evidence._periods import Period
 from events.lexicon._lexicon import Lexicon
 from events.matching._matching import distinct_actors
 from events.matching._screening import DocumentMatches

@@ -16,9 +16,8 @@ from corefsample.documents._scored import ScoredDocument, gold_codes
 from corefsample.errors import InputError, ParameterError, shown
 from corefsample.syntax._schemes import scheme_names
 from events.evidence._acceptance import Acceptance, require_document, require_none
-from events.evidence._columns import EventKey
+from events.evidence._columns import Calendar, EventKey
 from events.evidence._evaluation import evaluate_clustering
-from events.evidence._periods import Calendar
 from events.evidence._rule_set import RuleSet
 from events.lexicon._lexicon import Lexicon
 from events.matching._matches import MentionMatches

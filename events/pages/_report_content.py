@@ -21,8 +21,7 @@ from corefsample.documents._tokens import counted
 from corefsample.errors import CorefsampleError, InputError
 from corefsample.files._paths import PathLike
 from events.counts._run_tables import SAMPLES, CountNotes, run_table, verified_record, verify_table
-from events.evidence._columns import RULE_ENDS, role_columns, row_names, shown_name
-from events.evidence._periods import UNDATED, Calendar
+from events.evidence._columns import RULE_ENDS, UNDATED, Calendar, role_columns, row_names, shown_name
 from events.news._quality import outlying_dates, outlying_notice, set_aside_before, tally_of_run
 from events.pages._document_texts import Places, document_texts, run_texts
 from events.pages._labels import Labels, read_audit, read_learned, whole_label

@@ -23,11 +23,9 @@ from corefsample.formats.scored._parquet import row_group_sizes
 from corefsample.posterior._posterior import CorpusRecalibration
 from corefsample.recalibration import read_recalibration
 from corefsample.recalibration._uncertain import NO_RECALIBRATION, named_recalibration, recalibration_file
-from events._options import fields_of
-from events._selection import Selection
+from events._options import Selection, fields_of
 from events.counts._counter import EventCounter
-from events.evidence._columns import EventKey
-from events.evidence._periods import Calendar
+from events.evidence._columns import Calendar, EventKey
 from events.evidence._rule_set import RuleSet
 from events.lexicon._lexicon import Lexicon
 from events.rules._rules import Rule, sources_of

@@ -32,7 +32,7 @@ from events.counts._event_counts import CountsOfRules
 from events.counts._evidence import Evidence, read_evidence, with_outcomes
 from events.counts._run_tables import verified_record
 from events.evidence._acceptance import DUPLICATE
-from events.evidence._periods import UNDATED
+from events.evidence._columns import UNDATED
 from events.evidence._rule_set import RuleSet
 from events.rule_error._counts import CountTables, tables_with_error
 from events.rule_error._model import NO_RULE_ERROR, read_reference, reference_file, reference_model

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from corefsample.errors import ParameterError
-from events import _shared_options as shared
+from events import _options as shared
 from events._options import Options, declared, option
 from events.news._quality import Duplicates, require_repair
 

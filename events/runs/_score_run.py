@@ -34,8 +34,7 @@ from corefsample.formats.scored._stream import SUFFIXES
 from corefsample.formats.scored._writing import QUARANTINE, join, write_documents
 from corefsample.recalibration._uncertain import chosen_recalibration
 from corefsample.scorers._scoring import ScoringTally
-from events._options import Progress, fields_of
-from events._selection import Selection
+from events._options import Progress, Selection, fields_of
 from events.news._quality import TextTally
 from events.runs._document_inputs import ANNOTATED, DocumentInputs, ReadDocument
 from events.runs._engines import Engine

@@ -25,8 +25,7 @@ from corefsample.scorers._loading import held_out_ids, retrain
 from corefsample.scorers._scoring import ENOUGH_WORDS, FEW_KNOWN, ScoringTally, gold_entities, known_words
 from corefsample.scorers.protocol import MentionDocument
 from corefsample.syntax._mentions import NeutralParse
-from events._options import Progress
-from events._selection import Selection
+from events._options import Progress, Selection
 from events.news._quality import TextTally
 from events.runs._document_inputs import DocumentInputs, reject
 from events.runs._outputs import RECORD_SUFFIX, checksums, free_outputs, run_record

@@ -21,8 +21,6 @@ from corefsample.files._reading import read_ahead
 from corefsample.formats.scored._parquet import ParquetWriter
 from events.counts._evidence import OF_COUNTS, Evidence, trigger_rows, with_evidence
 from events.evidence._sorted_rows import SortedRows, parquet_writer
-from events.plots import actor_comparison, event_bands
-from events.plots.bands import bands_by_event, comparisons_by_event
 from events.rule_error._counts import CountTables
 from events.runs._outputs import save_pictures
 
@@ -75,6 +73,8 @@ def write_counts(file: File, tables: CountTables) -> None:
 
 def draw_counts(file: File, tables: CountTables, names: Mapping[str, str]) -> None:
     """Draw the bands and the comparison; `names` has the names of actors by their codes."""
+    from events.plots.bands import actor_comparison, bands_by_event, comparisons_by_event, event_bands
+
     counts, compared = tables.table, tables.compared
     draw = bands_by_event if len(counts["event"].unique()) > 1 else event_bands
     pictures = {"bands": partial(draw, counts, names=names)}

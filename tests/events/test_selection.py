@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from events._selection import Selection
+from events._options import Selection
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from corefsample.links._comparison import PairedComparison, compare_scorers
+from corefsample.links._calibration import PairedComparison, compare_scorers
 
 
 def paired_comparison(

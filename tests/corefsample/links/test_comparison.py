@@ -10,7 +10,7 @@ from tolerance import plausible_counts, plausible_means
 
 from corefsample import ParameterError
 from corefsample._arrays import Floats, Ints
-from corefsample.links._comparison import PairedComparison
+from corefsample.links._calibration import PairedComparison
 
 MEASURES = ["calibration error", "log score", "refinement"]
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corefsample import ParameterError
-from events.evidence._periods import Calendar
+from events.evidence._columns import Calendar
 
 PANDAS = tuple(int(part) for part in pd.__version__.split(".")[:2])
 YEARS_WITH_ZEROS = pytest.mark.skipif(PANDAS < (3, 1), reason="pandas before 3.1 writes the year 1 without zeros")

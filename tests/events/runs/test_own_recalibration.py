@@ -31,8 +31,8 @@ from corefsample.syntax._words import mention_kinds
 from events import EventCounter, load_lexicon, load_rules, simulate_documents
 from events.commands.recalibrate import RecalibrateOptions, run_recalibrate
 from events.counts import read_count_samples
+from events.evidence._columns import Calendar
 from events.evidence._evaluation import evaluate_clustering
-from events.evidence._periods import Calendar
 from events.matching._matching import match_document
 
 N_SAMPLES, N_DRAWS = 100, 50
