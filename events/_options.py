@@ -21,7 +21,7 @@ from typing import (
     get_type_hints,
 )
 
-from corefsample.errors import ParameterError
+from corefsample import ParameterError
 
 _Class = TypeVar("_Class", bound=type)
 _ATTRIBUTES = "\n\nAttributes\n----------\n"
@@ -75,8 +75,7 @@ class Declared:
 
     def check(self, value: Any) -> None:
         """Raise ParameterError if a value does not have the field's type or does not lie in its range."""
-        from corefsample import _checks
-        from corefsample.errors import ParameterError
+        from corefsample import ParameterError, _checks
 
         if value is None and self.is_optional:
             return

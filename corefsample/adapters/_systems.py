@@ -15,15 +15,7 @@ import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints
-from corefsample.adapters._links import (
-    float_matrix,
-    host_array,
-    int_matrix,
-    links_from_square,
-    links_from_top,
-    require_new,
-    scored_document,
-)
+from corefsample.adapters import _links
 from corefsample.coreference._antecedents import is_masked
 from corefsample.documents._scored import ScoredDocument
 from corefsample.documents._tokens import Tokens
@@ -102,13 +94,13 @@ def from_fastcoref(
     """
     if not all(hasattr(result, name) for name in ("coref_logit", "char_map", "text")):
         raise ParameterError(f"must be a CorefResult of fastcoref, got {type(result).__name__}", parameter="result")
-    scores = float_matrix("coref_logit", result.coref_logit)
+    scores = _links.float_matrix("coref_logit", result.coref_logit)
     n_rows = scores.shape[0]
     if scores.shape[1] != n_rows + 1:
         rule = "must have one column more than rows, the last for NEW"
         raise ParameterError(f"{rule}, got shape {scores.shape}", parameter="coref_logit")
-    require_new("coref_logit", scores[:, n_rows], "end")
-    links = links_from_square("coref_logit", scores[:, :n_rows], scores[:, n_rows])
+    _links.require_new("coref_logit", scores[:, n_rows], "end")
+    links = _links.links_from_square("coref_logit", scores[:, :n_rows], scores[:, n_rows])
     characters_of_row: dict[int, list[int]] = {}
     for span, (row, characters) in result.char_map.items():
         if row is None or characters is None:  # padding and special tokens
@@ -119,10 +111,10 @@ def from_fastcoref(
         characters_of_row[int(row)] = list(map(int, characters))
     rows = sorted(characters_of_row)
     bounds, has_span = np.zeros((n_rows, 2), np.int64), np.zeros(n_rows, bool)
-    characters = int_matrix("char_map", [characters_of_row[row] for row in rows], 2)
+    characters = _links.int_matrix("char_map", [characters_of_row[row] for row in rows], 2)
     words, bounds[rows] = _token_spans(result.text, tokens, offsets, characters)
     has_span[rows] = bounds[rows, 0] < bounds[rows, 1]
-    return scored_document(
+    return _links.scored_document(
         "fastcoref", links, bounds, has_span=has_span, doc_id=doc_id, tokens=words, date=date, metadata=metadata
     )
 
@@ -143,7 +135,7 @@ def _token_spans(text: Any, tokens: Any, offsets: Any, characters: Ints) -> tupl
     if offsets is None:
         rule = "must be a spaCy Doc, or come with offsets, because fastcoref read a text"
         raise ParameterError(rule, parameter="tokens")
-    bounds = int_matrix("offsets", offsets, 2)
+    bounds = _links.int_matrix("offsets", offsets, 2)
     if (np.diff(bounds.ravel()) < 0).any() or (tokens is not None and len(tokens) != len(bounds)):
         raise ParameterError("must be one pair per token, in ascending order", parameter="offsets")
     # A span is widened to the whole token in which it begins or ends; without a token its start is not below its end.
@@ -216,13 +208,13 @@ def from_e2e(
     >>> document.mentions.tolist(), document.antecedents.scores.tolist()
     ([[0, 2, 1], [3, 4, 3]], [1.0])
     """
-    bounds = int_matrix("spans", spans, 2)
+    bounds = _links.int_matrix("spans", spans, 2)
     n_spans = bounds.shape[0]
-    links = links_from_top(scores, antecedents, n_spans, "span")
+    links = _links.links_from_top(scores, antecedents, n_spans, "span")
     is_first = np.zeros(n_spans, bool)
     is_first[np.unique(bounds, axis=0, return_index=True)[1]] = True
     if piece_tokens is not None:
-        pieces = _checks.integers("piece_tokens", host_array("piece_tokens", piece_tokens))
+        pieces = _checks.integers("piece_tokens", _links.host_array("piece_tokens", piece_tokens))
         falling = np.flatnonzero(np.diff(pieces) < 0)
         if falling.size:
             p = falling[0] + 1
@@ -231,7 +223,7 @@ def from_e2e(
         _checks.require_all("spans", bounds, inside, f"be a word piece (0 to {pieces.shape[0] - 1})")
         bounds = pieces[bounds]
     bounds[:, 1] += 1
-    return scored_document(
+    return _links.scored_document(
         "e2e", links, bounds, has_span=is_first, doc_id=doc_id, tokens=tokens, date=date, metadata=metadata
     )
 
@@ -316,7 +308,7 @@ def from_corpipe(
             bounds[first + m] = offset + start, offset + last + 1
         end = first + len(sentence)
         if len(sentence):
-            scores, n_columns = float_matrix(f"charts[{s}]", chart), end - first + n_before
+            scores, n_columns = _links.float_matrix(f"charts[{s}]", chart), end - first + n_before
             if scores.shape[0] < len(sentence) or scores.shape[1] < n_columns:
                 rule = "must have a row for each mention and a column for each earlier one and itself"
                 size = f"{len(sentence)} by {n_columns}"
@@ -334,8 +326,8 @@ def from_corpipe(
         with np.errstate(divide="ignore"):
             table = np.log(np.maximum(probs - amount / is_scored.sum(axis=1, keepdims=True), 0.0))
         square, new = table[:, :-1], table[:, -1]
-    links = links_from_square("charts", square, new)
-    return scored_document("corpipe", links, bounds, doc_id=doc_id, tokens=tokens, date=date, metadata=metadata)
+    links = _links.links_from_square("charts", square, new)
+    return _links.scored_document("corpipe", links, bounds, doc_id=doc_id, tokens=tokens, date=date, metadata=metadata)
 
 
 class StanzaScores(NamedTuple):
@@ -403,7 +395,10 @@ def recorded_stanza_scores(source: Any) -> Iterator[list[StanzaScores]]:
             for head, span in zip(heads, cluster, strict=True)
         }
         # Copied off the model's device, so that its graph can be freed.
-        scores, indices = float_matrix("scores", result.coref_scores), int_matrix("antecedents", antecedents[0])
+        scores, indices = (
+            _links.float_matrix("scores", result.coref_scores),
+            _links.int_matrix("antecedents", antecedents[0]),
+        )
         records.append(StanzaScores(scores, indices, spans))
         return result
 
@@ -551,7 +546,7 @@ def _word_document(
     if not isinstance(scores, (tuple, list)) or len(scores) != 2:
         raise ParameterError(f"must be scores and antecedents, got {shown(scores)}", parameter=name)
     n_tokens = len(tokens)
-    links = links_from_top(scores[0], scores[1], n_tokens, "token", n_new=n_new)
+    links = _links.links_from_top(scores[0], scores[1], n_tokens, "token", n_new=n_new)
     heads = np.arange(n_tokens, dtype=np.int64)
     bounds = np.stack((heads, heads + 1), axis=1)
     for head, (start, end) in (spans or {}).items():
@@ -559,4 +554,4 @@ def _word_document(
             rule = f"contain its head {head} and end by the last token ({n_tokens})"
             raise ParameterError(f"spans[{head}] must {rule}, got {start} to {end} (exclusive)")
         bounds[head] = start, end
-    return scored_document(system, links, bounds, heads=heads, tokens=tokens, **fields)
+    return _links.scored_document(system, links, bounds, heads=heads, tokens=tokens, **fields)

@@ -12,15 +12,8 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import HtmlTable, Result, fields_of, pd
+from corefsample.calibration import _binning as binning
 from corefsample.calibration import _draws
-from corefsample.calibration._binning import (
-    FEWEST_BINS,
-    BlockBins,
-    ReliabilityBins,
-    Strategy,
-    bin_pairs,
-    block_bin_pairs,
-)
 from corefsample.calibration._draws import ErrorDraws, error_of_gaps, rooted
 from corefsample.calibration._validation import Norm, checked_level, checked_norm, generator
 from corefsample.errors import ParameterError
@@ -33,7 +26,7 @@ SimulationMethod = Literal["normal", "inverted", "pivotal"]
 BootstrapMethod = Literal["inverted", "pivotal", "basic", "percentile"]
 
 
-def binned_error(bins: ReliabilityBins, *, norm: Norm = "rms", debiased: bool = False) -> float:
+def binned_error(bins: binning.ReliabilityBins, *, norm: Norm = "rms", debiased: bool = False) -> float:
     """Calibration error of binned pairs: distance between mean prediction and share of positive labels, over bins.
 
     With n_b pairs of n in bin b, and d_b the distance of both means there:
@@ -116,7 +109,7 @@ class CalibrationError(Result):
     interval: str | None
     norm: Norm
     debiased: bool
-    bins: ReliabilityBins
+    bins: binning.ReliabilityBins
 
     @property
     def n_pairs(self) -> int:
@@ -140,7 +133,7 @@ def calibration_error(
     *,
     bin_size: int | None = None,
     n_bins: int | None = None,
-    strategy: Strategy = "adaptive",
+    strategy: binning.Strategy = "adaptive",
     norm: Norm = "rms",
     debiased: bool = False,
     documents: npt.ArrayLike | None = None,
@@ -203,10 +196,10 @@ def calibration_error(
         raise ParameterError("must be given for interval='bootstrap', got None", parameter="documents")
     checked_level(level)
     bin_options: dict[str, Any] = {"bin_size": bin_size, "n_bins": n_bins, "strategy": strategy}
-    blocks = None if documents is None else block_bin_pairs(q, y, documents, **bin_options)
-    bins = bin_pairs(q, y, **bin_options) if blocks is None else blocks.bins
+    blocks = None if documents is None else binning.block_bin_pairs(q, y, documents, **bin_options)
+    bins = binning.bin_pairs(q, y, **bin_options) if blocks is None else blocks.bins
     sizes = bins.n_bins, bins.n_pairs
-    if bins.n_bins < FEWEST_BINS:
+    if bins.n_bins < binning.FEWEST_BINS:
         _log.warning("calibration error from %d bins of %d pairs: errors can cancel within bins", *sizes)
     estimate = binned_error(bins, norm=norm, debiased=debiased)
     draw_options: dict[str, Any] = {"norm": norm, "level": level, "n_resamples": n_resamples, "seed": seed}
@@ -309,7 +302,7 @@ def _pivotal(draws: ErrorDraws, tail: float) -> tuple[float, float]:
 
 
 def simulated_interval(
-    bins: ReliabilityBins,
+    bins: binning.ReliabilityBins,
     *,
     norm: Norm = "rms",
     level: float = 0.95,
@@ -366,7 +359,7 @@ def simulated_interval(
 
 
 def bootstrap_interval(
-    blocks: BlockBins,
+    blocks: binning.BlockBins,
     *,
     norm: Norm = "rms",
     level: float = 0.95,
@@ -450,7 +443,7 @@ class CalibrationTest(HtmlTable):
 
 
 def calibration_test(
-    bins: ReliabilityBins | BlockBins, *, norm: Norm = "rms", n_resamples: int = 10_000, seed: int = 0
+    bins: binning.ReliabilityBins | binning.BlockBins, *, norm: Norm = "rms", n_resamples: int = 10_000, seed: int = 0
 ) -> CalibrationTest:
     """Test against perfect calibration, P(y = 1 | q) = q, by the binned error.
 
@@ -488,7 +481,7 @@ def calibration_test(
     """
     norm, rng = checked_norm(norm), generator(seed)
     n_resamples = _checks.whole("n_resamples", n_resamples, 2)
-    if isinstance(bins, BlockBins):
+    if isinstance(bins, binning.BlockBins):
         residual = _draws.require_blocks(bins).sum_q - bins.sum_y
         estimate = _draws.error_of_sums(bins.n.sum(axis=0), residual.sum(axis=0), norm)
         errors, method = _draws.sign_flipped(bins.n, residual, norm, n_resamples, rng), "sign flips"

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Bytes, Floats, HtmlTable, Ints8, Ints32, Result, fields_of, pd
+from corefsample.calibration import _error
 from corefsample.calibration._binning import (
     BrierDecomposition,
     block_bin_pairs,
@@ -20,13 +21,6 @@ from corefsample.calibration._binning import (
     default_bin_size,
 )
 from corefsample.calibration._draws import errors_of_sums, multiplicities, rooted
-from corefsample.calibration._error import (
-    Interval,
-    binned_error,
-    bootstrap_interval,
-    calibration_test,
-    simulated_interval,
-)
 from corefsample.calibration._reliability import ReliabilityCurve
 from corefsample.calibration._validation import Norm, checked_level, checked_norm, generator
 from corefsample.coreference._clusterings import link_marginals
@@ -166,8 +160,8 @@ class GroupCalibration:
     group: str
     n_documents: int
     error: float
-    by_document: Interval | None
-    simulated: Interval
+    by_document: _error.Interval | None
+    simulated: _error.Interval
     debiased: float | None
     p_value: float | None
     brier: BrierDecomposition
@@ -308,11 +302,11 @@ def calibrate_links(
                 partition,
                 name,
                 blocks.n_blocks,
-                binned_error(bins, norm=norm),
-                bootstrap_interval(blocks, level=level, **settings) if has_blocks else None,
-                simulated_interval(bins, level=level, **settings),
-                binned_error(bins, norm=norm, debiased=True) if norm in ("rms", "mse") else None,
-                calibration_test(blocks, **settings).p_value if has_blocks else None,
+                _error.binned_error(bins, norm=norm),
+                _error.bootstrap_interval(blocks, level=level, **settings) if has_blocks else None,
+                _error.simulated_interval(bins, level=level, **settings),
+                _error.binned_error(bins, norm=norm, debiased=True) if norm in ("rms", "mse") else None,
+                _error.calibration_test(blocks, **settings).p_value if has_blocks else None,
                 brier_decomposition(bins),
                 ReliabilityCurve.of_bins(blocks if has_blocks else bins, level=level),
             )

@@ -35,18 +35,7 @@ from corefsample._random import agreement_bound
 from corefsample.calibration._validation import generator
 from corefsample.coreference._clusterings import ClusteringSamples
 from corefsample.errors import ParameterError
-from corefsample.metrics._metric_counts import (
-    CONLL,
-    METRICS,
-    PARTS,
-    Counts,
-    Labels,
-    Metric,
-    Part,
-    counts_of,
-    label_codes,
-    scores_of,
-)
+from corefsample.metrics import _metric_counts as metric_counts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,9 +60,9 @@ class ScoreSamples(HtmlTable):
     """
 
     values: Floats
-    counts: Counts
-    metric: Metric
-    part: Part
+    counts: metric_counts.Counts
+    metric: metric_counts.Metric
+    part: metric_counts.Part
     level: float
     singletons: bool
     doc_id: str = ""
@@ -137,11 +126,11 @@ class ScoreSamples(HtmlTable):
 
 
 def metric_posterior(
-    gold: Labels | None,
+    gold: metric_counts.Labels | None,
     samples: ClusteringSamples,
     *,
-    metric: Metric = "conll",
-    part: Part = "f1",
+    metric: metric_counts.Metric = "conll",
+    part: metric_counts.Part = "f1",
     level: float = 0.95,
     singletons: bool = True,
     gold_spans: npt.ArrayLike | None = None,
@@ -183,22 +172,22 @@ def metric_posterior(
     >>> abs(posterior.mean - 5 / 6) < 4 * posterior.mc_se
     True
     """
-    _checks.choice("metric", metric, METRICS)
-    _checks.choice("part", part, PARTS)
+    _checks.choice("metric", metric, metric_counts.METRICS)
+    _checks.choice("part", part, metric_counts.PARTS)
     level = _checks.probability("level", level, below_one=True, above_zero=True)
     if not isinstance(samples, ClusteringSamples):
         raise ParameterError(f"must be ClusteringSamples, got {type(samples).__name__}", parameter="samples")
     _checks.whole("samples.n_samples", samples.n_samples, 2)
-    counts = counts_of(
+    counts = metric_counts.counts_of(
         "gold",
         gold,
         samples.labels,
         singletons=singletons,
         key_spans=gold_spans,
         response_spans=response_spans,
-        metrics=CONLL if metric == "conll" else (metric,),
+        metrics=metric_counts.CONLL if metric == "conll" else (metric,),
     )
-    values = scores_of(metric, counts)[:, PARTS.index(part)]
+    values = metric_counts.scores_of(metric, counts)[:, metric_counts.PARTS.index(part)]
     return ScoreSamples(values, counts, metric, part, level, singletons, samples.doc_id)
 
 
@@ -236,7 +225,7 @@ def corpus_posterior(documents: Iterable[ScoreSamples]) -> ScoreSamples:
         sums = {name: sums.get(name, 0.0) + counts for name, counts in posterior.counts.items()}
     if first is None:
         raise ParameterError("must have at least one document, got none", parameter="documents")
-    values = scores_of(first.metric, sums)[:, PARTS.index(first.part)]
+    values = metric_counts.scores_of(first.metric, sums)[:, metric_counts.PARTS.index(first.part)]
     return ScoreSamples(values, sums, first.metric, first.part, first.level, first.singletons)
 
 
@@ -273,23 +262,23 @@ class ClusteringScores(HtmlTable):
     lea: Score
     blanc: Score
     conll: Score
-    counts: Counts = field(compare=False, kw_only=True)
+    counts: metric_counts.Counts = field(compare=False, kw_only=True)
     singletons: bool = field(kw_only=True)
 
     def __repr__(self) -> str:
-        scores = ", ".join(f"{metric}={getattr(self, metric).f1:.3f}" for metric in METRICS)
+        scores = ", ".join(f"{metric}={getattr(self, metric).f1:.3f}" for metric in metric_counts.METRICS)
         return f"ClusteringScores(F1: {scores})"
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row a metric: metric, recall, precision, f1."""
-        scores = [getattr(self, metric) for metric in METRICS]
-        columns = {str(part): [getattr(score, part) for score in scores] for part in PARTS}
-        return pd.DataFrame({"metric": METRICS, **columns})
+        scores = [getattr(self, metric) for metric in metric_counts.METRICS]
+        columns = {str(part): [getattr(score, part) for score in scores] for part in metric_counts.PARTS}
+        return pd.DataFrame({"metric": metric_counts.METRICS, **columns})
 
 
 def clustering_scores(
-    key: Labels,
-    response: Labels,
+    key: metric_counts.Labels,
+    response: metric_counts.Labels,
     *,
     key_spans: npt.ArrayLike | None = None,
     response_spans: npt.ArrayLike | None = None,
@@ -334,8 +323,8 @@ def clustering_scores(
     >>> clustering_scores(["a", "a", "b"], [0, 0, 0]).muc
     Score(recall=1, precision=0.5, f1=0.6667)
     """
-    codes = label_codes("response", response)
-    counts = counts_of(
+    codes = metric_counts.label_codes("response", response)
+    counts = metric_counts.counts_of(
         "key", key, codes[None, :], singletons=singletons, key_spans=key_spans, response_spans=response_spans
     )
     return _from_counts({name: array[0] for name, array in counts.items()}, singletons)
@@ -372,7 +361,7 @@ def _from_counts(counts: dict[str, Floats], singletons: bool) -> ClusteringScore
     for array in counts.values():
         array.flags.writeable = False
     table = {name: array[None, :] for name, array in counts.items()}
-    scores = (Score(*scores_of(metric, table)[0].tolist()) for metric in METRICS)
+    scores = (Score(*metric_counts.scores_of(metric, table)[0].tolist()) for metric in metric_counts.METRICS)
     return ClusteringScores(*scores, counts=counts, singletons=singletons)
 
 
@@ -417,14 +406,16 @@ def resampled_f1(systems: Sequence[Sequence[ClusteringScores]], *, n_resamples: 
         for documents in systems
     ]
     random = generator(seed)
-    f1 = np.empty((len(systems), n_resamples, len(METRICS)))
+    f1 = np.empty((len(systems), n_resamples, len(metric_counts.METRICS)))
     for start in range(0, n_resamples, _RESAMPLES_AT_ONCE):
         size = min(_RESAMPLES_AT_ONCE, n_resamples - start)
         times = random.multinomial(n_documents, np.full(n_documents, 1.0 / n_documents), size).astype(np.float64)
         for s, by_document in enumerate(counts):
             sums = {name: times @ array for name, array in by_document.items()}
-            for m, metric in enumerate(METRICS):
-                f1[s, start : start + size, m] = scores_of(metric, sums)[:, PARTS.index("f1")]
+            for m, metric in enumerate(metric_counts.METRICS):
+                f1[s, start : start + size, m] = metric_counts.scores_of(metric, sums)[
+                    :, metric_counts.PARTS.index("f1")
+                ]
     return f1
 
 
@@ -462,4 +453,4 @@ def score_differences(
     p_values = np.minimum(2.0 * (n_rest + 1) / (gaps.shape[0] + 1), 1.0)
     f1 = [corpus_scores(system).to_frame()["f1"] for system in (first, second)]
     columns = {"first": f1[0], "second": f1[1], "difference": f1[0] - f1[1], "lower": lower, "upper": upper}
-    return pd.DataFrame({"metric": METRICS, **columns, "p_value": p_values})
+    return pd.DataFrame({"metric": metric_counts.METRICS, **columns, "p_value": p_values})

@@ -9,17 +9,7 @@ from corefsample import _checks
 from corefsample._arrays import pd
 from corefsample.calibration._reliability import ReliabilityCurve
 from corefsample.errors import ParameterError, shown
-from corefsample.plots.style import (
-    axes_of,
-    bare_spines,
-    curve_look,
-    figure_of,
-    finish_axes,
-    legible,
-    require_axes,
-    require_columns,
-    say_instead,
-)
+from corefsample.plots import style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,7 +43,7 @@ def reliability_axes(ax: Axes, curves: ReliabilityCurve | Mapping[str, Reliabili
     ParameterError
         If there is no curve.
     """
-    require_axes(ax)
+    style.require_axes(ax)
     curves = _by_name(curves)
     if not curves:
         raise ParameterError("must have at least one curve, got none", parameter="curves")
@@ -64,18 +54,18 @@ def reliability_axes(ax: Axes, curves: ReliabilityCurve | Mapping[str, Reliabili
     ax.text(0.96, 0.05, "too high", ha="right", **note)
     as_bars = sum(curve.bins.n_bins for curve in curves.values()) <= _MOST_BARS
     for c, (name, curve) in enumerate(curves.items()):
-        look = curve_look(c)
+        look = style.curve_look(c)
         x, y = curve.bins.mean_q, curve.bins.mean_y
         if as_bars:
             ax.vlines(x, curve.lower, curve.upper, color=look["color"], linewidth=0.8, alpha=0.6)
         else:
             ax.fill_between(x, curve.lower, curve.upper, color=look["color"], alpha=0.25, linewidth=0)
-        ax.plot(x, y, **look, linewidth=0.9, markersize=3, label=legible(name), zorder=3)
+        ax.plot(x, y, **look, linewidth=0.9, markersize=3, label=style.legible(name), zorder=3)
     ax.set_xlim(-0.02, 1.02)
     ax.set_ylim(-0.02, 1.02)
     ax.set_aspect("equal")
     legend = {"fontsize": 9, "loc": "upper left", "bbox_to_anchor": (0.02, 0.9), "handlelength": 3}
-    return finish_axes(ax, "mean prediction", "share that came true", legend=legend if len(curves) > 1 else None)
+    return style.finish_axes(ax, "mean prediction", "share that came true", legend=legend if len(curves) > 1 else None)
 
 
 def reliability_figure(
@@ -105,20 +95,20 @@ def reliability_figure(
         If there is no curve.
     """
     curves = _by_name(curves)
-    figure = figure_of(fig, (5.2, 6.6))
+    figure = style.figure_of(fig, (5.2, 6.6))
     above, below = figure.subplots(2, 1, height_ratios=(4.2, 1), sharex=False)
-    reliability_axes(axes_of(above, title=legible(title)), curves)
+    reliability_axes(style.axes_of(above, title=style.legible(title)), curves)
     first = next(iter(curves.values()))
     how = "between documents" if first.by_block else "of independent pairs"
     for c, curve in enumerate(curves.values()):
-        bins, look = curve.bins, curve_look(c)
+        bins, look = curve.bins, style.curve_look(c)
         ends, shares = [*bins.q_min, bins.q_max[-1]], [*bins.share_above, bins.share_above[-1]]
         below.step(ends, shares, where="post", **{**look, "marker": ""}, linewidth=1.2)
     below.set_xlim(-0.02, 1.02)
     below.set_yscale("log")
     below.set_ylim(top=1.3)
     x_label = f"prediction\n(above: {100 * first.level:g}% intervals by bin, {how})"
-    finish_axes(below, x_label, "share of pairs\nat or above", size=9)
+    style.finish_axes(below, x_label, "share of pairs\nat or above", size=9)
     return figure
 
 
@@ -166,20 +156,20 @@ def calibration_error_dots(errors: Errors, *, ax: Axes | None = None, most: int 
     table = _table(errors)
     drawn = table.iloc[:most]
     sections = list(dict.fromkeys(drawn["part"]))
-    ax = axes_of(ax, (6.4, 1.1 + _ROW * (max(len(drawn), 3) + len(sections))), legible(title))
+    ax = style.axes_of(ax, (6.4, 1.1 + _ROW * (max(len(drawn), 3) + len(sections))), style.legible(title))
     if drawn.empty:
-        return say_instead(ax, "No calibration error to draw.")
+        return style.say_instead(ax, "No calibration error to draw.")
     row, places, labels = 0.0, [], []
     for p, section in enumerate(sections):
         rows = drawn[drawn["part"] == section]
         heights = [row + r for r in range(len(rows))]
-        look = curve_look(p)
+        look = style.curve_look(p)
         ax.hlines(heights, rows["lower"], rows["upper"], color=look["color"], linewidth=1.8, alpha=0.55)
         ax.plot(rows["error"], heights, **{**look, "linestyle": "none"}, markersize=5)
         for height in (h for h, value in zip(heights, rows["error"], strict=True) if value != value):
             ax.text(0.01, height, "no score", fontsize=8, color="0.4", va="center", transform=ax.get_yaxis_transform())
         places += heights
-        labels += [legible(name, 40) for name in rows["name"]]
+        labels += [style.legible(name, 40) for name in rows["name"]]
         row = heights[-1] + 1.7
     ax.set_yticks(places, labels)
     ax.set_ylim(row - 1.0, -0.8)
@@ -188,7 +178,7 @@ def calibration_error_dots(errors: Errors, *, ax: Axes | None = None, most: int 
     ax.xaxis.set_major_formatter(PercentFormatter(1.0))
     ax.grid(axis="y", color="0.9", linewidth=0.8)
     ax.set_axisbelow(True)
-    bare_spines(ax)
+    style.bare_spines(ax)
     level = drawn["level"].dropna().unique()
     interval = f", {100 * level[0]:g}% interval" if len(level) == 1 and drawn["lower"].notna().any() else ""
     more = f"\n(the first {len(drawn)} of {len(table):,})" if len(table) > len(drawn) else ""
@@ -209,7 +199,7 @@ def _table(errors: Errors) -> pd.DataFrame:
         table = pd.DataFrame(rows, columns=_COLUMNS)
     elif hasattr(errors, "to_frame") or isinstance(errors, pd.DataFrame):
         table = errors if isinstance(errors, pd.DataFrame) else errors.to_frame()
-        require_columns("errors", table, ("group", "error", "lower", "upper"))
+        style.require_columns("errors", table, ("group", "error", "lower", "upper"))
         table = table.rename(columns={"group": "name", "partition": "part"})
         defaults = {"part": "", "level": None}
         table = table.assign(**{name: each for name, each in defaults.items() if name not in table})[_COLUMNS]

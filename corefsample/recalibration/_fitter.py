@@ -15,17 +15,7 @@ from corefsample._arrays import Bools, Floats, HtmlTable, Ints, Result, pd
 from corefsample._random import document_key
 from corefsample.documents._scored import ScoredDocument, Unannotated
 from corefsample.errors import ParameterError
-from corefsample.recalibration._losses import (
-    OBJECTIVES,
-    Derivatives,
-    GoldCounts,
-    GoldSet,
-    Likelihood,
-    LinkLosses,
-    Losses,
-    Objective,
-    newton_step,
-)
+from corefsample.recalibration import _losses
 from corefsample.recalibration._model import BLOCKS, N_GLOBAL, N_OFFSETS, N_PARAMETERS, Recalibration
 from corefsample.recalibration._uncertain import DomainEffect
 
@@ -73,7 +63,7 @@ class RecalibrationFit(HtmlTable):
     score_before: float
     score_after: float
     n_terms: float
-    gold: GoldCounts
+    gold: _losses.GoldCounts
     form: str = "global"
     prior_sd: float | None = None
 
@@ -151,14 +141,14 @@ class Solution(NamedTuple):
     """Parameters of a fit, derivatives of the losses there, and standard deviation of the prior of offsets."""
 
     point: Floats
-    there: Derivatives
+    there: _losses.Derivatives
     prior_sd: float | None
 
     def refit(self, weights: Floats) -> Floats:
         """Parameters of a fit to weighted documents, by one Newton step."""
         _, slope, curvature = self.there.total(weights)
         precision = _prior_precision(self.prior_sd)
-        return self.point + newton_step(slope + precision * self.point, curvature + np.diag(precision))
+        return self.point + _losses.newton_step(slope + precision * self.point, curvature + np.diag(precision))
 
 
 def _prior_precision(sd: float | None) -> Floats:
@@ -204,16 +194,16 @@ class RecalibrationFitter:
         self,
         documents: Iterable[ScoredDocument],
         *,
-        objective: Objective = "likelihood",
+        objective: _losses.Objective = "likelihood",
         unannotated: Unannotated = "skip",
         form: Form = "global",
         domains: Mapping[str, str] | None = None,
     ) -> None:
-        _checks.choice("objective", objective, OBJECTIVES)
+        _checks.choice("objective", objective, _losses.OBJECTIVES)
         self._by_kind = _checks.choice("form", form, FORMS) == "kinds"
-        self.gold = GoldSet(documents, unannotated=unannotated)
-        kind = Likelihood if objective == "likelihood" else LinkLosses
-        self._losses: Losses = kind(self.gold, by_kind=self._by_kind)
+        self.gold = _losses.GoldSet(documents, unannotated=unannotated)
+        kind = _losses.Likelihood if objective == "likelihood" else _losses.LinkLosses
+        self._losses: _losses.Losses = kind(self.gold, by_kind=self._by_kind)
         if not self._losses.n_terms.sum() > 0:
             raise ParameterError(f"gold must give the objective {objective} a term, got none")
         scores = np.concatenate([each.antecedents.scores for each in self.gold.documents])
@@ -365,11 +355,11 @@ class RecalibrationFitter:
         The search begins at the likelihood's minimum in temperature and bias, then that in all parameters.
         """
         weights, start, prior_sd = np.ones(self.n_documents), np.array([np.log(self._unit), 0.0]), None
-        solution = self._minimum(Likelihood(self.gold, by_kind=False), weights, start, prior_sd)
+        solution = self._minimum(_losses.Likelihood(self.gold, by_kind=False), weights, start, prior_sd)
         if self._by_kind:
             prior_sd, start = _MIDDLE_SD, np.append(solution.point, np.zeros(N_OFFSETS))
-            solution = self._minimum(Likelihood(self.gold, by_kind=True), weights, start, prior_sd)
-        if isinstance(self._losses, LinkLosses):
+            solution = self._minimum(_losses.Likelihood(self.gold, by_kind=True), weights, start, prior_sd)
+        if isinstance(self._losses, _losses.LinkLosses):
             self._losses.hessians = solution.there.hessians
             solution = self._minimum(self._losses, weights, solution.point, prior_sd)
             self._losses.hessians = self._losses.hessians_at(solution.point)
@@ -392,13 +382,13 @@ class RecalibrationFitter:
             precision, loss = _prior_precision(sd), 0.0
             for _, slope, curvature in sums:
                 gradient = total_slope - slope + precision * solution.point
-                step = newton_step(gradient, total_curvature - curvature + np.diag(precision))
+                step = _losses.newton_step(gradient, total_curvature - curvature + np.diag(precision))
                 loss += float(slope @ step + step @ curvature @ step / 2)
             losses.append(loss)
         best = PRIOR_SDS[int(np.argmin(losses))]
         return solution if best == prior_sd else self._minimum(self._losses, weights, solution.point, best)
 
-    def _minimum(self, losses: Losses, weights: Floats, start: Floats, prior_sd: float | None) -> Solution:
+    def _minimum(self, losses: _losses.Losses, weights: Floats, start: Floats, prior_sd: float | None) -> Solution:
         """Minimum of the weighted losses plus half the precision-weighted squares of the offsets.
 
         Raises
@@ -414,7 +404,7 @@ class RecalibrationFitter:
         no_minimum = ParameterError(f"{rule}, got documents where the objective {losses.name} has no minimum")
 
         @lru_cache(maxsize=1)
-        def derivatives(point: bytes) -> Derivatives:
+        def derivatives(point: bytes) -> _losses.Derivatives:
             return losses.derivatives(np.frombuffer(point))
 
         def mean_loss(point: Floats) -> tuple[float, Floats, Floats]:
@@ -425,7 +415,7 @@ class RecalibrationFitter:
         # Approximate second derivatives only scale the steps: in these coordinates they are the identity.
         scales = np.eye(len(start))
         options: dict[str, Any] = {"method": "BFGS", "options": {"gtol": 1e-7}}
-        if isinstance(losses, Likelihood):
+        if isinstance(losses, _losses.Likelihood):
             options = {"method": "trust-exact", "options": {"gtol": 1e-8, "max_trust_radius": 3.0}}
             options["hess"] = lambda steps: mean_loss(start + steps)[2]
         else:
@@ -451,7 +441,7 @@ class RecalibrationFitter:
         return Solution(point, derivatives(point.tobytes()), prior_sd)
 
 
-def _overdispersion(there: Derivatives, used: Bools) -> float:
+def _overdispersion(there: _losses.Derivatives, used: Bools) -> float:
     """Variance of documents' slopes relative to that of independent terms, averaged over parameters; at least 1.
 
     Documents vary more than independent mentions would.

@@ -19,16 +19,9 @@ from corefsample.coreference._clusterings import link_marginals
 from corefsample.documents._scored import ScoredDocument, Unannotated, gold_codes
 from corefsample.errors import ParameterError
 from corefsample.recalibration import _kernels
+from corefsample.recalibration import _model as model
 from corefsample.recalibration._kernels import HAS_ANTECEDENT, IS_NEW, MISSED, NO_TERM, RIGHT, UNKNOWN, WRONG
-from corefsample.recalibration._model import (
-    BLOCKS,
-    N_KINDS,
-    N_PARAMETERS,
-    Recalibration,
-    described,
-    document_kinds,
-    recalibrated_scores,
-)
+from corefsample.recalibration._model import described
 
 Objective = Literal["likelihood", "links-log"]
 OBJECTIVES: tuple[Objective, ...] = ("likelihood", "links-log")
@@ -121,9 +114,9 @@ class GoldSet:
         n_unannotated = sum(entity is None for document in self.documents for entity in document.gold or ())
         counts = len(self.documents), len(doc_ids) - len(self.documents), int(n_by_gold.sum()), n_unannotated
         self.counts = GoldCounts(*counts, *n_by_gold[[IS_NEW, HAS_ANTECEDENT, MISSED]].tolist())
-        self.base = Recalibration.applied_to(self.documents[0].metadata)
+        self.base = model.Recalibration.applied_to(self.documents[0].metadata)
         for document in self.documents:
-            applied = Recalibration.applied_to(document.metadata)
+            applied = model.Recalibration.applied_to(document.metadata)
             if applied != self.base:
                 rule = f"must have had the same recalibration in all documents ({described(self.base)})"
                 raise ParameterError(f"scores {rule}, got {described(applied)}", place=f"doc_id {document.doc_id!r}")
@@ -202,21 +195,21 @@ class Losses:
 
     def __init__(self, gold: GoldSet, *, by_kind: bool) -> None:
         self._gold = gold
-        self._n_kinds = N_KINDS if by_kind else 1
+        self._n_kinds = model.N_KINDS if by_kind else 1
         # Changes of the log temperature (row 0) and of the offset of each pair of kinds (row-major) by each parameter.
         # Without kinds there is one kind of mention.
         self._changes = np.diag([1.0, -1.0])
         if by_kind:
-            self._changes = np.zeros((1 + N_KINDS**2, N_PARAMETERS))
-            self._changes[0, BLOCKS["log_temperature"]] = 1.0
-            self._changes[1:, BLOCKS["new_bias"]] = -1.0
-            self._changes[1:, BLOCKS["new_offsets"]] = -np.repeat(np.eye(N_KINDS), N_KINDS, axis=0)
-            self._changes[1:, BLOCKS["link_offsets"]] = np.eye(N_KINDS**2)
+            self._changes = np.zeros((1 + model.N_KINDS**2, model.N_PARAMETERS))
+            self._changes[0, model.BLOCKS["log_temperature"]] = 1.0
+            self._changes[1:, model.BLOCKS["new_bias"]] = -1.0
+            self._changes[1:, model.BLOCKS["new_offsets"]] = -np.repeat(np.eye(model.N_KINDS), model.N_KINDS, axis=0)
+            self._changes[1:, model.BLOCKS["link_offsets"]] = np.eye(model.N_KINDS**2)
         self._kinds: list[Bytes] = [
-            document_kinds(each) if by_kind else np.zeros(each.n_mentions, np.uint8) for each in gold.documents
+            model.document_kinds(each) if by_kind else np.zeros(each.n_mentions, np.uint8) for each in gold.documents
         ]
 
-    def at(self, recalibration: Recalibration) -> Floats:
+    def at(self, recalibration: model.Recalibration) -> Floats:
         """float64 (n_documents,): summed loss of each document under a recalibration."""
         return self.derivatives(recalibration.vector()[: self._changes.shape[1]]).losses
 
@@ -322,7 +315,7 @@ class LinkLosses(Losses):
             d = documents[row]
             antecedents, kinds, entities = self._gold.documents[d].antecedents, self._kinds[d], self._gold.entities[d]
             added = offsets[np.repeat(kinds, np.diff(antecedents.indptr)), kinds[antecedents.antecedents]]
-            changed = antecedents.with_scores(recalibrated_scores(antecedents.scores, temperature, 0.0, added))
+            changed = antecedents.with_scores(model.recalibrated_scores(antecedents.scores, temperature, 0.0, added))
             marginals = link_marginals(changed)
             annotated, gold = entities >= 0, entities[:, None] == entities
             pairs = np.tril(annotated[:, None] & annotated, -1)

@@ -15,29 +15,20 @@ from corefsample import _checks
 from corefsample.errors import ParameterError
 from corefsample.files._paths import PathLike
 from corefsample.languages._language import Language
+from corefsample.scorers import protocol
 from corefsample.scorers.log_linear import _training
 from corefsample.scorers.log_linear._model import AntecedentModel, load_model
-from corefsample.scorers.protocol import (
-    DEFAULT,
-    MENTION_SOURCES,
-    SHIPPED,
-    AntecedentScorer,
-    EpochReport,
-    MentionDocument,
-    MentionSource,
-    data_file,
-)
 
 _of_package = cache(load_model)
 
 
-def scorer_file(name: PathLike | None = None, mentions: MentionSource = "parse") -> str:
+def scorer_file(name: PathLike | None = None, mentions: protocol.MentionSource = "parse") -> str:
     """Path of the file of a scorer, given its name, or the path itself."""
-    text = DEFAULT if name is None else os.fspath(name)
-    return data_file(SHIPPED[text][mentions]) if text in SHIPPED else text
+    text = protocol.DEFAULT if name is None else os.fspath(name)
+    return protocol.data_file(protocol.SHIPPED[text][mentions]) if text in protocol.SHIPPED else text
 
 
-def load_scorer(name: PathLike | None = None, mentions: MentionSource = "parse") -> AntecedentScorer:
+def load_scorer(name: PathLike | None = None, mentions: protocol.MentionSource = "parse") -> protocol.AntecedentScorer:
     """Load a scorer; those of the package are loaded once per process.
 
     Their scores are as they were trained. `corefsample score` and the spaCy component recalibrate them: see
@@ -57,20 +48,20 @@ def load_scorer(name: PathLike | None = None, mentions: MentionSource = "parse")
         If the file cannot be read, is not a scorer's, is of another version, or has features that this version of
         corefsample does not have.
     """
-    text = DEFAULT if name is None else _checks.path("name", name)
-    return (_of_package if text in SHIPPED else load_model)(scorer_file(text, mentions))
+    text = protocol.DEFAULT if name is None else _checks.path("name", name)
+    return (_of_package if text in protocol.SHIPPED else load_model)(scorer_file(text, mentions))
 
 
-def load_scorers(name: PathLike | None = None) -> dict[MentionSource, AntecedentScorer]:
+def load_scorers(name: PathLike | None = None) -> dict[protocol.MentionSource, protocol.AntecedentScorer]:
     """Load the scorers of a name for either kind of mentions; a file is read once."""
-    files = {source: scorer_file(name, source) for source in MENTION_SOURCES}
+    files = {source: scorer_file(name, source) for source in protocol.MENTION_SOURCES}
     scorers = {file: load_scorer(name, source) for source, file in reversed(files.items())}
     return {source: scorers[file] for source, file in files.items()}
 
 
 def scorer_record(name: PathLike | None = None) -> dict[str, str]:
     """Name or path of a scorer, and the SHA-256 checksum of its files, for records."""
-    files = dict.fromkeys(scorer_file(name, source) for source in MENTION_SOURCES)
+    files = dict.fromkeys(scorer_file(name, source) for source in protocol.MENTION_SOURCES)
     data = b"".join(Path(file).read_bytes() for file in files)
     path = "the English model of the package" if name is None else os.fspath(name)
     return {"path": path, "sha256": hashlib.sha256(data).hexdigest()}
@@ -109,16 +100,16 @@ def held_out_ids(doc_ids: Collection[str], share: float, *, seed: int = 0) -> fr
 
 
 def train_scorer(
-    documents: Sequence[MentionDocument],
-    held_out: Sequence[MentionDocument],
+    documents: Sequence[protocol.MentionDocument],
+    held_out: Sequence[protocol.MentionDocument],
     *,
     l2: Sequence[float],
     epochs: int,
     refit: bool,
     provenance: Mapping[str, Any],
-    on_epoch: Callable[[EpochReport], None] | None,
+    on_epoch: Callable[[protocol.EpochReport], None] | None,
     **settings: Any,
-) -> tuple[AntecedentScorer, dict[str, Any]]:
+) -> tuple[protocol.AntecedentScorer, dict[str, Any]]:
     """Train a scorer with the penalty and the number of passes that have the lowest loss on held-out documents.
 
     Parameters
@@ -144,9 +135,9 @@ def train_scorer(
         Figures as JSON values: best penalty l2 and number of passes epoch, numbers of documents and of mentions, losses
         on held-out documents (None without any), and the losses of all passes.
     """
-    reports: list[EpochReport] = []
+    reports: list[protocol.EpochReport] = []
 
-    def report(epoch: EpochReport) -> None:
+    def report(epoch: protocol.EpochReport) -> None:
         reports.append(epoch)
         if on_epoch is not None:
             on_epoch(epoch)
@@ -167,7 +158,10 @@ def train_scorer(
 
 
 def retrain(
-    scorer: AntecedentScorer, documents: Sequence[MentionDocument], language: Language, scheme: str | None
-) -> AntecedentScorer:
+    scorer: protocol.AntecedentScorer,
+    documents: Sequence[protocol.MentionDocument],
+    language: Language,
+    scheme: str | None,
+) -> protocol.AntecedentScorer:
     """Train a scorer with the same options on other documents."""
     return _training.retrain(cast("AntecedentModel", scorer), documents, language=language, scheme=scheme)

@@ -19,14 +19,7 @@ from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._scored import RECALIBRATION_FIELD, ScoredDocument
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError, shown
-from corefsample.scorers.protocol import (
-    MENTION_SOURCES,
-    MIN_PROB,
-    AntecedentScorer,
-    MentionDocument,
-    MentionSource,
-    other_scorer,
-)
+from corefsample.scorers import protocol
 from corefsample.syntax._mentions import cannot_link_pairs, mentions_from_parse
 from corefsample.syntax._schemes import declared_scheme, scheme_metadata, universal_scheme
 
@@ -96,11 +89,11 @@ class ScoringTally:
 
 
 def score_documents(
-    scorer: AntecedentScorer,
-    documents: Iterable[MentionDocument],
+    scorer: protocol.AntecedentScorer,
+    documents: Iterable[protocol.MentionDocument],
     *,
-    mentions: MentionSource = "annotated",
-    min_prob: float = MIN_PROB,
+    mentions: protocol.MentionSource = "annotated",
+    min_prob: float = protocol.MIN_PROB,
     scheme: str | None = None,
     tally: ScoringTally | None = None,
 ) -> Iterator[ScoredDocument]:
@@ -130,7 +123,7 @@ def score_documents(
         If a document has no tokens or no parse, labels that fit no scheme or are ambiguous, or mentions that break
         their rules; the place is the doc_id.
     """
-    _checks.choice("mentions", mentions, MENTION_SOURCES)
+    _checks.choice("mentions", mentions, protocol.MENTION_SOURCES)
     if not hasattr(scorer, "score"):
         raise ParameterError(f"must be a scorer, got {shown(scorer)}", parameter="scorer", hint="load_scorer()")
     for document in _checks.elements("documents", documents, ScoredDocument, AnnotatedDocument, hint=_checks.READS):
@@ -159,7 +152,7 @@ def score_documents(
             yield ScoredDocument(doc_id=document.doc_id, date=document.date, tokens=document.tokens, **fields)
 
 
-def document_scheme(document: MentionDocument) -> str | None:
+def document_scheme(document: protocol.MentionDocument) -> str | None:
     """The scheme that a document declares; of an annotated one, which comes from CoNLL-U, else a universal one."""
     if document.tokens is None:
         return None
@@ -169,7 +162,11 @@ def document_scheme(document: MentionDocument) -> str | None:
 
 
 def score_parses(
-    scorer: AntecedentScorer, parses: Sequence[Tokens], *, min_prob: float = MIN_PROB, scheme: str | None = None
+    scorer: protocol.AntecedentScorer,
+    parses: Sequence[Tokens],
+    *,
+    min_prob: float = protocol.MIN_PROB,
+    scheme: str | None = None,
 ) -> list[tuple[Ints32, Pruned]]:
     """Find the mentions in each of several parses of a document, and score their antecedents.
 
@@ -197,7 +194,7 @@ def score_parses(
 
 
 def score_mentions(
-    scorer: AntecedentScorer,
+    scorer: protocol.AntecedentScorer,
     texts: Sequence[Tokens],
     spans: Sequence[npt.NDArray[Any]],
     min_prob: float,
@@ -212,15 +209,17 @@ def score_mentions(
     return scored
 
 
-def require_language(scorer: AntecedentScorer, metadata: Mapping[str, Any], path: str = "") -> None:
+def require_language(scorer: protocol.AntecedentScorer, metadata: Mapping[str, Any], path: str = "") -> None:
     """Raise ParameterError if the metadata of a document, or the name of its file, say another language."""
     other_language = scorer.language.other_of(metadata, path)
     if other_language is not None:
         rule = f"must be of the language of the document ({other_language}), got a model of {scorer.language.code}"
-        raise ParameterError(rule, parameter="model", hint=other_scorer(other_language))
+        raise ParameterError(rule, parameter="model", hint=protocol.other_scorer(other_language))
 
 
-def scored_metadata(scorer: AntecedentScorer, metadata: Mapping[str, Any], *, seen: bool = False) -> dict[str, Any]:
+def scored_metadata(
+    scorer: protocol.AntecedentScorer, metadata: Mapping[str, Any], *, seen: bool = False
+) -> dict[str, Any]:
     """Metadata of a document that was scored: its language, unless English, and whether the scorer had seen it.
 
     The new scores have not been recalibrated.
@@ -238,7 +237,7 @@ def document_checksum(tokens: Tokens | None) -> str:
     return hashlib.blake2b(text, digest_size=6).hexdigest()
 
 
-def known_words(scorer: AntecedentScorer, tokens: Tokens) -> tuple[int, int]:
+def known_words(scorer: protocol.AntecedentScorer, tokens: Tokens) -> tuple[int, int]:
     """Number of words of letters, and of those that the scorer knows."""
     words = [text.lower() for text in tokens.text if text.isalpha()]
     return len(words), int(scorer.knows(words).sum())
@@ -254,14 +253,14 @@ def few_known_words(tally: ScoringTally) -> str | None:
     )
 
 
-def required_tokens(document: MentionDocument) -> Tokens:
+def required_tokens(document: protocol.MentionDocument) -> Tokens:
     """Tokens of a document, or raise ParameterError."""
     if document.tokens is None:
         raise ParameterError("tokens is required")
     return document.tokens
 
 
-def gold_entities(document: MentionDocument) -> list[int | str | None] | None:
+def gold_entities(document: protocol.MentionDocument) -> list[int | str | None] | None:
     """Annotated entity of each mention, or None where the document has no annotation."""
     if isinstance(document, AnnotatedDocument):
         return list(document.entities)

@@ -15,14 +15,7 @@ from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._clusterings import canonical_labels
 from corefsample.errors import ParameterError, shown
 from corefsample.metrics._metric_counts import Labels, label_codes
-from corefsample.summaries._expected_losses import (
-    Samples,
-    SummaryInput,
-    clustering_samples,
-    estimate_of,
-    losses_by_sample,
-    summary_input,
-)
+from corefsample.summaries import _expected_losses as expected_losses
 
 Distance = Literal["vi", "binder"]
 
@@ -83,8 +76,8 @@ class CredibleBall(Result):
 
     def _distance_to(self, labels: npt.ArrayLike) -> float:
         canonical = canonical_labels(labels, n_mentions=self.centre.shape[0])
-        source = SummaryInput(None, clustering_samples("labels", canonical[None]))
-        return float(losses_by_sample(source, self.centre, self.distance, 1.0)[0])
+        source = expected_losses.SummaryInput(None, expected_losses.clustering_samples("labels", canonical[None]))
+        return float(expected_losses.losses_by_sample(source, self.centre, self.distance, 1.0)[0])
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row per clustering and mention: kind, clustering, mention, entity.
@@ -103,7 +96,7 @@ class CredibleBall(Result):
 
 
 def credible_ball(
-    posterior: AntecedentDistribution | Samples,
+    posterior: AntecedentDistribution | expected_losses.Samples,
     centre: npt.ArrayLike | None = None,
     *,
     level: float = 0.95,
@@ -156,16 +149,16 @@ def credible_ball(
     """
     level = _checks.probability("level", level, below_one=True, above_zero=True)
     _checks.choice("distance", distance, DISTANCES)
-    source_samples = summary_input(posterior)
+    source_samples = expected_losses.summary_input(posterior)
     if centre is not None and calibrated is not None:
         rule = "must be left out with calibrated, whose balls have estimates as centres"
         raise ParameterError(f"{rule}, got {shown(centre)}", parameter="centre")
     if centre is None:
-        labels = estimate_of(source_samples, distance).labels
+        labels = expected_losses.estimate_of(source_samples, distance).labels
     else:
         labels = canonical_labels(centre, name="centre", n_mentions=source_samples.n_mentions)
-    source = SummaryInput(None, source_samples.drawn)
-    distances = losses_by_sample(source, labels, distance, 1.0)
+    source = expected_losses.SummaryInput(None, source_samples.drawn)
+    distances = expected_losses.losses_by_sample(source, labels, distance, 1.0)
     rows = source.rows
     n_samples = rows.shape[0]
     if calibrated is None:  # the 1e-9 keeps 0.95 * 100 from becoming 96 samples by rounding

@@ -15,14 +15,8 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Floats, HtmlTable, Ints32, Result, pd
+from corefsample.coreference import _clusterings as clusterings
 from corefsample.coreference._antecedents import AntecedentDistribution
-from corefsample.coreference._clusterings import (
-    ClusteringSamples,
-    canonical_labels,
-    link_marginals,
-    map_clustering,
-    sample_clusterings,
-)
 from corefsample.errors import ParameterError
 from corefsample.metrics._scores import metric_posterior
 from corefsample.summaries import _search_kernels as kernels
@@ -33,7 +27,7 @@ MARGINAL: tuple[Loss, ...] = ("binder", "vi-bound")  # computed from link margin
 ScoreName = Literal["b3", "lea", "conll"]
 SCORES: tuple[ScoreName, ...] = get_args(ScoreName)
 SWEPT: tuple[Loss, ...] = ("binder", "vi")
-Samples: TypeAlias = ClusteringSamples | npt.NDArray[np.integer] | Sequence[Sequence[int]]
+Samples: TypeAlias = clusterings.ClusteringSamples | npt.NDArray[np.integer] | Sequence[Sequence[int]]
 
 _THINNING = 10
 _FEWEST_THINNED = 500  # samples
@@ -53,7 +47,9 @@ class SummaryInput:
         Samples of clusterings; None if only the distribution is available.
     """
 
-    def __init__(self, antecedents: AntecedentDistribution | None, samples: ClusteringSamples | None) -> None:
+    def __init__(
+        self, antecedents: AntecedentDistribution | None, samples: clusterings.ClusteringSamples | None
+    ) -> None:
         self.antecedents = antecedents
         self.samples = samples
 
@@ -63,7 +59,7 @@ class SummaryInput:
         return (self.antecedents or self.drawn).n_mentions
 
     @property
-    def drawn(self) -> ClusteringSamples:
+    def drawn(self) -> clusterings.ClusteringSamples:
         """Samples of an input that has them."""
         assert self.samples is not None
         return self.samples
@@ -73,7 +69,7 @@ class SummaryInput:
         """Input with every tenth sample, or with all samples if they are fewer than 500."""
         if self.drawn.n_samples < _FEWEST_THINNED:
             return self
-        return SummaryInput(self.antecedents, ClusteringSamples(self.drawn.labels[::_THINNING], 0, ""))
+        return SummaryInput(self.antecedents, clusterings.ClusteringSamples(self.drawn.labels[::_THINNING], 0, ""))
 
     @cached_property
     def rows(self) -> Ints32:
@@ -100,7 +96,7 @@ class SummaryInput:
     @cached_property
     def marginals(self) -> Floats:
         """P(two mentions corefer): exact with a distribution, otherwise shares of the samples."""
-        return self.shares if self.antecedents is None else link_marginals(self.antecedents)
+        return self.shares if self.antecedents is None else clusterings.link_marginals(self.antecedents)
 
 
 def log_steps(n_mentions: int) -> Floats:
@@ -126,23 +122,23 @@ def summary_input(
     """Collect the input of summaries: a distribution with samples of it, by default 1,000 if `draw`, or samples."""
     if isinstance(posterior, AntecedentDistribution):
         if samples is None:
-            return SummaryInput(posterior, sample_clusterings(posterior) if draw else None)
+            return SummaryInput(posterior, clusterings.sample_clusterings(posterior) if draw else None)
         drawn = clustering_samples("samples", samples)
         if drawn.n_mentions != posterior.n_mentions:
             rule = f"must be of the same document, with {posterior.n_mentions} mentions"
             raise ParameterError(f"{rule}, got {drawn.n_mentions}", parameter="samples")
         return SummaryInput(posterior, drawn)
     # A document or a path is neither, and gets the error of a distribution.
-    if isinstance(posterior, str) or not isinstance(posterior, (ClusteringSamples, np.ndarray, Sequence)):
+    if isinstance(posterior, str) or not isinstance(posterior, (clusterings.ClusteringSamples, np.ndarray, Sequence)):
         AntecedentDistribution.require(posterior)
     if samples is not None:
         raise ParameterError("must not be given if the posterior is samples", parameter="samples")
     return SummaryInput(None, clustering_samples("posterior", posterior))
 
 
-def clustering_samples(name: str, samples: Samples) -> ClusteringSamples:
+def clustering_samples(name: str, samples: Samples) -> clusterings.ClusteringSamples:
     """Return samples, also of a two-dimensional array of labels, or raise."""
-    if not isinstance(samples, ClusteringSamples):
+    if not isinstance(samples, clusterings.ClusteringSamples):
         rule = "must be ClusteringSamples or whole numbers of shape (n_samples, n_mentions)"
         if isinstance(samples, AntecedentDistribution):
             hint = "corefsample.sample_clusterings(distribution) draws samples"
@@ -152,8 +148,8 @@ def clustering_samples(name: str, samples: Samples) -> ClusteringSamples:
             raise ParameterError(f"{rule}, got {array.ndim} dimensions of {array.dtype}", parameter=name)
         rows = np.empty(array.shape[::-1], np.int32)
         for s in range(array.shape[0]):
-            rows[:, s] = canonical_labels(array[s])
-        samples = ClusteringSamples(rows.T, 0, "")
+            rows[:, s] = clusterings.canonical_labels(array[s])
+        samples = clusterings.ClusteringSamples(rows.T, 0, "")
     _checks.whole(f"{name}.n_samples", samples.n_samples, 1)
     return samples
 
@@ -230,7 +226,7 @@ def expected_loss(
     0.25
     """
     source = _input_for(posterior, samples, loss, split_cost)
-    return loss_under(source, canonical_labels(labels, n_mentions=source.n_mentions), loss, split_cost)
+    return loss_under(source, clusterings.canonical_labels(labels, n_mentions=source.n_mentions), loss, split_cost)
 
 
 def _input_for(
@@ -274,7 +270,11 @@ def losses_by_sample(source: SummaryInput, labels: Ints32, loss: Loss, split_cos
         if loss == "conll":
             _checks.whole("samples.n_samples", samples.n_samples, 2)
         # A posterior of scores needs two samples.
-        repeated = samples if samples.n_samples > 1 else ClusteringSamples(np.repeat(samples.labels, 2, axis=0), 0, "")
+        repeated = (
+            samples
+            if samples.n_samples > 1
+            else clusterings.ClusteringSamples(np.repeat(samples.labels, 2, axis=0), 0, "")
+        )
         return 1.0 - metric_posterior(labels, repeated, metric=loss).values[: samples.n_samples]
     row = labels[None]
     sums = cell_sums(row, source.rows), cell_sums(row, row), source.own_sums
@@ -459,7 +459,7 @@ def swept(source: SummaryInput, start: Ints32, loss: Loss, split_cost: float) ->
     for _ in range(_MOST_SWEEPS if n > 1 else 0):
         if kernels.sweep(*arrays, log_steps(n), labels, sizes) == 0:
             break
-    return canonical_labels(labels)
+    return clusterings.canonical_labels(labels)
 
 
 _MOST_MERGES = 50  # merges tried; on GUM twice as many bring nothing (benchmarks/summaries_study.py)
@@ -476,7 +476,7 @@ def merged(source: SummaryInput, labels: Ints32, loss: Loss, split_cost: float) 
     thinned = losses_by_sample(source.thinned, labels, loss, split_cost) if is_score else np.zeros(0)
     for pair in np.argsort(-links, kind="stable")[:_MOST_MERGES].tolist():
         joined = labels[firsts[later[pair]]], labels[firsts[earlier[pair]]]
-        candidate = canonical_labels(np.where(labels == joined[0], joined[1], labels))
+        candidate = clusterings.canonical_labels(np.where(labels == joined[0], joined[1], labels))
         of_few = losses_by_sample(source.thinned, candidate, loss, split_cost) if is_score else thinned
         if is_score and _clearly_worse(of_few, thinned):
             continue
@@ -496,13 +496,13 @@ def starts(source: SummaryInput) -> list[Ints32]:
     some samples, singletons, and all mentions as one entity.
     """
     n = source.n_mentions
-    candidates = [] if source.antecedents is None else [map_clustering(source.antecedents)]
+    candidates = [] if source.antecedents is None else [clusterings.map_clustering(source.antecedents)]
     if n > 1:
         from scipy.cluster.hierarchy import fcluster, linkage
 
         tree = linkage(np.clip(1.0 - source.marginals[np.triu_indices(n, 1)], 0.0, 1.0), "average")
         cuts = [round(0.1 * cut, 1) for cut in range(1, 10)]
-        candidates += [canonical_labels(fcluster(tree, 1.0 - cut, "distance")) for cut in cuts]
+        candidates += [clusterings.canonical_labels(fcluster(tree, 1.0 - cut, "distance")) for cut in cuts]
     if source.samples is not None:
         for s in np.unique(np.linspace(0, source.samples.n_samples - 1, _SAMPLES).astype(np.int64)).tolist():
             candidates.append(np.ascontiguousarray(source.samples.labels[s]))

@@ -10,17 +10,10 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from corefsample import _checks
+from corefsample import InputError, _checks
 from corefsample._arrays import Floats, HtmlTable, Ints8, pd
-from corefsample.errors import InputError
+from events.audit import _model_totals as model_totals
 from events.audit._audit_frame import TOTAL, event_and_actor
-from events.audit._model_totals import (
-    HALF_OF_PROXIES,
-    LEARNED,
-    combined_probability,
-    learned_totals,
-    reference_totals,
-)
 from events.audit._plan import AuditPlan, checked_proxies
 from events.audit._sheets import MISSING, RESOLVED, UNSURE, SheetLabels
 from events.audit._totals import DEFAULT_METHOD, Bounds, Method, cell_counts, checked_interval, interval_of
@@ -165,20 +158,25 @@ def estimate_counts(
         )
     targets = range(len(plan.frame.targets))
     counts = [row for target in targets for row in count_rows(plan, labels, target, level, method)]
-    totals = [] if learned is None else [learned_totals(plan, labels, learned, level)]
+    totals = [] if learned is None else [model_totals.learned_totals(plan, labels, learned, level)]
     if all_proxies := {**plan.proxies, **checked_proxies(proxies, plan.frame)}:
         combined = {
-            name: combined_probability(plan, labels, t, all_proxies) for t, name in enumerate(plan.frame.targets)
+            name: model_totals.combined_probability(plan, labels, t, all_proxies)
+            for t, name in enumerate(plan.frame.targets)
         }
-        totals.append(learned_totals(plan, labels, combined, level, assumption="proxies", half=HALF_OF_PROXIES))
+        totals.append(
+            model_totals.learned_totals(
+                plan, labels, combined, level, assumption="proxies", half=model_totals.HALF_OF_PROXIES
+            )
+        )
     if reference is not None:
-        totals.append(reference_totals(plan, labels, reference, kinds or {}, level=level))
+        totals.append(model_totals.reference_totals(plan, labels, reference, kinds or {}, level=level))
     return AuditEstimate(
         pd.DataFrame(counts),
         model_quality(plan, labels, level, method),
         disagreements(plan, labels),
         agreements(labels.by_labeller, level),
-        pd.concat(totals, ignore_index=True) if totals else pd.DataFrame(columns=list(LEARNED)),
+        pd.concat(totals, ignore_index=True) if totals else pd.DataFrame(columns=list(model_totals.LEARNED)),
     )
 
 

@@ -14,9 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from corefsample import _checks
+from corefsample import InputError, _checks
 from corefsample._arrays import Bools, Floats, HtmlTable, Ints, Ints8, pd
-from corefsample.errors import InputError
 from corefsample.files._paths import PathLike
 from events.audit._audit_frame import RULES, AuditFrame, event_and_actor
 from events.audit._model_totals import HALF, N_DRAWS, N_FOLDS, StratumErrors, made_folds, target_error

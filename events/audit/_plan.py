@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from corefsample import _checks
+from corefsample import InputError, ParameterError, _checks
 from corefsample._arrays import Floats, HtmlTable, Ints, Words, pd
 from corefsample._random import document_key
-from corefsample.errors import InputError, ParameterError
 from events.audit._audit_frame import AuditFrame
 from events.audit._strata import Stratum, allocate, best_cuts, expected_spread, stratify
 

@@ -15,15 +15,7 @@ from corefsample.errors import InputError, ParameterError, ParameterHint
 from corefsample.files._atomic import new_file, unescaped, write_csv, write_json
 from corefsample.files._paths import PathLike
 from corefsample.files._reading import read_json, read_parquet
-from events.audit._audit_frame import (
-    RULES,
-    AuditFrame,
-    as_written,
-    event_and_actor,
-    numbers_of,
-    read_text_table,
-    source_frame,
-)
+from events.audit import _audit_frame as audit_frame
 from events.audit._plan import NO_WORDS, YES_WORDS, AuditPlan, draw
 from events.audit._sheets import SheetLabels, read_sheets
 from events.audit._strata import Stratum
@@ -65,12 +57,12 @@ def read_plan(folder: PathLike, source: PathLike) -> AuditPlan:
     if not path.is_file():
         rule = f"folder must have a plan, {PLAN}, got none"
         raise InputError(rule, place=os.fspath(folder), hint="`corefsample audit plan` makes one")
-    with as_written("plan", str(path)):
+    with audit_frame.as_written("plan", str(path)):
         record = read_json(path)
-        targets, events = tuple(record["targets"]), tuple(record["event"].split(RULES))
+        targets, events = tuple(record["targets"]), tuple(record["event"].split(audit_frame.RULES))
         actors = None if record["source"]["kind"] != "run" or targets == events else targets
         try:
-            frame = source_frame(source, actors, record["period"])
+            frame = audit_frame.source_frame(source, actors, record["period"])
         except ParameterError as error:
             if error.parameter != "actors":
                 raise
@@ -132,9 +124,9 @@ def write_tables(folder: Path, tables: Mapping[str, pd.DataFrame]) -> None:
 # --- tables of users ---------------------------------------------------------------------------------------
 
 
-def read_document_table(path: PathLike, frame: AuditFrame, required: Sequence[str] = ()) -> pd.DataFrame:
+def read_document_table(path: PathLike, frame: audit_frame.AuditFrame, required: Sequence[str] = ()) -> pd.DataFrame:
     """Read a CSV file as text, with these columns and one row for each document, in the order of a frame."""
-    rows = read_text_table(path, ("doc_id", *required)).map(unescaped).set_index("doc_id")
+    rows = audit_frame.read_text_table(path, ("doc_id", *required)).map(unescaped).set_index("doc_id")
     repeated = rows.index[rows.index.duplicated()]
     if len(repeated):
         raise InputError(f"doc_id must be unique, got {repeated[0]!r} again", place=os.fspath(path))
@@ -147,7 +139,9 @@ def read_document_table(path: PathLike, frame: AuditFrame, required: Sequence[st
     return documents
 
 
-def document_column(name: str, frame: AuditFrame, table: PathLike | None, *, parameter: str = "column") -> pd.Series:
+def document_column(
+    name: str, frame: audit_frame.AuditFrame, table: PathLike | None, *, parameter: str = "column"
+) -> pd.Series:
     """Text of a column of a table with a row for each document; without a table, of the run or the CSV file with P."""
     if table is not None:
         return read_document_table(table, frame, (name,))[name].reset_index(drop=True)
@@ -157,7 +151,7 @@ def document_column(name: str, frame: AuditFrame, table: PathLike | None, *, par
     return pd.Series(frame.properties[name]).astype(str)
 
 
-def proxy_columns(names: Sequence[str], frame: AuditFrame, table: PathLike | None) -> dict[str, Floats]:
+def proxy_columns(names: Sequence[str], frame: audit_frame.AuditFrame, table: PathLike | None) -> dict[str, Floats]:
     """Probabilities of other models in columns of a table, or of the CSV file with P; yes is 1, and no is 0.
 
     Raises
@@ -169,13 +163,13 @@ def proxy_columns(names: Sequence[str], frame: AuditFrame, table: PathLike | Non
     proxies: dict[str, Floats] = {}
     for name in names:
         texts = document_column(name, frame, table, parameter="proxies")
-        p = numbers_of(texts.map(lambda text: words.get(text.strip().lower(), text)))
+        p = audit_frame.numbers_of(texts.map(lambda text: words.get(text.strip().lower(), text)))
         rule = f"{name} must be yes, no or a number in [0, 1]"
         proxies[name] = _checked(p, (p >= 0.0) & (p <= 1.0), rule, texts, frame, table or frame.source["path"])
     return proxies
 
 
-def numeric_columns(path: PathLike, frame: AuditFrame) -> dict[str, Floats]:
+def numeric_columns(path: PathLike, frame: audit_frame.AuditFrame) -> dict[str, Floats]:
     """Columns of a user's CSV file as features: numbers of every document.
 
     Raises
@@ -188,12 +182,14 @@ def numeric_columns(path: PathLike, frame: AuditFrame) -> dict[str, Floats]:
         raise InputError("table must have a column beside doc_id, got none", place=str(path))
     columns: dict[str, Floats] = {}
     for name in table.columns:
-        values, rule = numbers_of(table[name]), f"{name} must be a number for every document"
+        values, rule = audit_frame.numbers_of(table[name]), f"{name} must be a number for every document"
         columns[f"column {name}"] = _checked(values, np.isfinite(values), rule, table[name], frame, path)
     return columns
 
 
-def _checked(values: Floats, is_valid: Bools, rule: str, texts: pd.Series, frame: AuditFrame, path: PathLike) -> Floats:
+def _checked(
+    values: Floats, is_valid: Bools, rule: str, texts: pd.Series, frame: audit_frame.AuditFrame, path: PathLike
+) -> Floats:
     """Return the values of documents, or raise an InputError with the first text that is not valid."""
     if not is_valid.all():
         row = int(np.argmin(is_valid))
@@ -224,21 +220,21 @@ def read_learned(folder: PathLike, plan: AuditPlan) -> dict[str, Floats]:
     if not Path(table_path).is_file():
         rule = "folder must have learned.csv, got none"
         raise InputError(rule, place=os.fspath(folder), hint="`corefsample audit learn` makes it")
-    with as_written("record", record_path):
+    with audit_frame.as_written("record", record_path):
         plan_name = read_json(record_path)["plan"]
     if plan_name != plan.identity:
         raise InputError(f"plan must be {plan.identity}, got {plan_name!r}", place=record_path)
-    table = read_text_table(table_path, ("doc_id", "event", "actor", "cross_fitted")).map(unescaped)
+    table = audit_frame.read_text_table(table_path, ("doc_id", "event", "actor", "cross_fitted")).map(unescaped)
     learned: dict[str, Floats] = {}
     for name in plan.frame.targets:
-        event, actor = event_and_actor(plan.frame, name)
+        event, actor = audit_frame.event_and_actor(plan.frame, name)
         rows = table[(table["event"] == event) & (table["actor"] == actor)]
         if rows.empty:  # left out: too few labels
             continue
         if rows["doc_id"].tolist() != plan.frame.doc_ids.tolist():
             rule = "doc_id must be the documents of the plan, in its order"
             raise InputError(f"{rule}, got others of {name}", place=table_path)
-        p = numbers_of(rows["cross_fitted"])
+        p = audit_frame.numbers_of(rows["cross_fitted"])
         if not ((p >= 0.0) & (p <= 1.0)).all():
             raise InputError(f"cross_fitted of {name} must be in [0, 1], got another value", place=table_path)
         learned[name] = p
@@ -248,7 +244,7 @@ def read_learned(folder: PathLike, plan: AuditPlan) -> dict[str, Floats]:
 def learned_counts(folder: PathLike) -> pd.DataFrame:
     """Counts by period that `corefsample audit learn` wrote."""
     numbers = ("mean", "lower", "upper", "level")
-    with as_written("learned", os.fspath(folder)):
-        table = read_text_table(Path(folder) / "learned_counts.csv", ("event", "actor", "period", *numbers))
+    with audit_frame.as_written("learned", os.fspath(folder)):
+        table = audit_frame.read_text_table(Path(folder) / "learned_counts.csv", ("event", "actor", "period", *numbers))
         counts: pd.DataFrame = table.map(unescaped).astype(dict.fromkeys(numbers, float))
     return counts

@@ -8,9 +8,8 @@ from typing import Literal
 
 import numpy as np
 
-from corefsample import _checks
+from corefsample import InputError, ParameterError, _checks
 from corefsample._arrays import Floats, HtmlTable, Ints, pd
-from corefsample.errors import InputError, ParameterError
 from events.audit._audit_frame import event_and_actor
 from events.audit._model_totals import HALF_OF_PROXIES, StratumErrors, combined_probability
 from events.audit._plan import AuditPlan

@@ -23,9 +23,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from corefsample import _checks
+from corefsample import InputError, _checks
 from corefsample._arrays import Ints8, pd
-from corefsample.errors import InputError
 from corefsample.files._atomic import unescaped
 from corefsample.files._paths import PathLike
 from events.audit._audit_frame import read_text_table

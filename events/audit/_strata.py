@@ -9,9 +9,8 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from corefsample import _checks
+from corefsample import ParameterError, _checks
 from corefsample._arrays import Floats, Ints
-from corefsample.errors import ParameterError
 from events.audit._audit_frame import AuditFrame, Names
 from events.evidence._columns import Calendar
 

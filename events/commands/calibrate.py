@@ -19,9 +19,8 @@ from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from corefsample import links, plots
+from corefsample import InputError, links, plots
 from corefsample._arrays import fields_of
-from corefsample.errors import InputError
 from events import _options as shared
 from events._options import Progress, declared, option
 from events._summary import Summary, Table, counts_above_zero, existing_files, json_values, set_aside
@@ -86,8 +85,8 @@ def run_calibrate(
     OutputError
         If the folder cannot be written. After any error the folder is removed.
     """
+    from corefsample import link_tables
     from corefsample.formats import DocumentStream
-    from corefsample.links._calibration import link_tables
     from events.runs._outputs import checksums, quarantine_lines, run_record
 
     options, started = options or CalibrateOptions(), time.time()

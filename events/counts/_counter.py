@@ -14,10 +14,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 import pyarrow as pa
 
-from corefsample import _checks
+from corefsample import ScoredDocument, _checks
 from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._faults import Fault
-from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import InputError, ParameterError, shown
 from corefsample.formats import DocumentStream
 from corefsample.posterior._posterior import CorpusRecalibration

@@ -8,11 +8,10 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from corefsample import _checks
+from corefsample import ParameterError, _checks
 from corefsample._arrays import Floats, Ints
 from corefsample._jit import kernel
 from corefsample.coreference._kernels import poisson_binomial
-from corefsample.errors import ParameterError
 
 # A cumulative sum within this distance of a level has reached it: the rounding error of some 10**4 additions.
 _ROUNDING = 1e-12

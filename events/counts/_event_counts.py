@@ -21,24 +21,9 @@ from corefsample._arrays import Floats, Ints, Ints32, pd
 from corefsample.coreference._kernels import poisson_binomial
 from corefsample.errors import ParameterError, shown
 from corefsample.posterior._posterior import N_DRAWS
-from events.counts._credible_intervals import (
-    difference_pmf,
-    hdi_interval,
-    quantile_interval,
-    sample_shares,
-    sum_pmf,
-)
+from events.counts import _credible_intervals as credible_intervals
 from events.counts._occurrences import Occurrences
-from events.evidence._columns import (
-    COMPARISON_COLUMNS,
-    NO_PERIOD,
-    PANDAS_TYPES,
-    TABLE_METADATA,
-    TIMESTAMP,
-    EventKey,
-    Period,
-    count_columns,
-)
+from events.evidence import _columns
 
 Interval = Literal["quantile", "hdi", "normal"]
 _CELL_COLUMNS = ("mean", "mean_mc_se", "sd", "lower", "upper", "one_best", "mean_named")  # columns
@@ -183,7 +168,7 @@ class EventCounts:
         for number, counts in enumerate(sampled):
             key, group = keys[number // n_groups], number % n_groups
             cells = row_of_cell == number
-            lower, upper = self._ends_of(counts, sample_shares(counts))
+            lower, upper = self._ends_of(counts, credible_intervals.sample_shares(counts))
             rows.append(
                 {
                     "event": self.event,
@@ -203,7 +188,7 @@ class EventCounts:
         ends = {} if rows else dict.fromkeys(("lower", "upper"), "float" if self.interval == "normal" else "int64")
         return table.astype({"n_docs": "int64", "mean": "float", "sd": "float", "one_best": "int64", **ends})
 
-    def rows(self, keys: Sequence[EventKey], periods: Sequence[Period]) -> pd.DataFrame:
+    def rows(self, keys: Sequence[_columns.EventKey], periods: Sequence[_columns.Period]) -> pd.DataFrame:
         """Rows of `to_frame` for the events with these keys, with or without evidence, in these periods."""
         roles, groups = [key.values(self.columns) for key in keys], self.occurrences.groups
         column = {period.number: t for t, period in enumerate(periods)}
@@ -228,7 +213,7 @@ class EventCounts:
                 for name in self.columns
             },
             "period": np.array([each.label for each in periods], object)[period],
-            "period_start": np.array([each.start for each in periods], TIMESTAMP)[period],
+            "period_start": np.array([each.start for each in periods], _columns.TIMESTAMP)[period],
             **{name: np.array([each[g] for each in groups], object)[group] for g, name in enumerate(self.by)},
             "n_docs": np.broadcast_to(n_docs, shape).ravel(),
             **dict(zip(_CELL_COLUMNS, values.reshape(len(_CELL_COLUMNS), -1), strict=True)),
@@ -239,12 +224,12 @@ class EventCounts:
         }
         types = self.column_types(self.columns)
         table = pd.DataFrame(columns, index=range(len(group)), columns=list(types))
-        return table.astype({name: PANDAS_TYPES[kind] for name, kind in types.items()})
+        return table.astype({name: _columns.PANDAS_TYPES[kind] for name, kind in types.items()})
 
     def column_types(self, roles: Sequence[str]) -> dict[str, pa.DataType]:
         """Columns of the table with their types, if `roles` are the columns of roles."""
         defaults, recalibrated = self.occurrences.settings.has_defaults, self.uncertainty is not None
-        return count_columns(roles, by=self.by, recalibrated=recalibrated, defaults=defaults)
+        return _columns.count_columns(roles, by=self.by, recalibrated=recalibrated, defaults=defaults)
 
     def _cell_values(self, cells: Ints) -> Floats:
         """Values of the columns `_CELL_COLUMNS` of some cells: float64 (7, n_cells)."""
@@ -266,7 +251,9 @@ class EventCounts:
                 if settings.is_shared:
                     values[2, index] = np.std(counts)
                     values[1, index] = max(values[1, index], _error_of_draws(counts))
-                pmf = sample_shares(counts) if settings.is_shared else all_cells.pmf(int(cells[index]))
+                pmf = (
+                    credible_intervals.sample_shares(counts) if settings.is_shared else all_cells.pmf(int(cells[index]))
+                )
                 values[3:5, index] = self._ends_of(counts, pmf)
         return values
 
@@ -279,24 +266,24 @@ class EventCounts:
             half = float(ndtri((1.0 + self.level) / 2.0)) * float(np.std(by_sample))
             mean = float(np.mean(by_sample))
             return mean - half, mean + half
-        interval = hdi_interval if self.interval == "hdi" else quantile_interval
+        interval = credible_intervals.hdi_interval if self.interval == "hdi" else credible_intervals.quantile_interval
         return interval(pmf, self.level)
 
-    def events(self) -> list[EventKey]:
+    def events(self) -> list[_columns.EventKey]:
         """Events with any evidence, sorted by their names."""
         with_evidence = np.unique(self.cells.key[self.cells.has_evidence | (self.cells.one_best > 0)])
         return sorted((self.cells.keys[key] for key in with_evidence), key=lambda key: key.name)
 
-    def periods(self) -> list[Period]:
+    def periods(self) -> list[_columns.Period]:
         """Every period from the first with a document to the last."""
         return self.occurrences.calendar.periods(self.occurrences.span)
 
-    def all_periods(self) -> list[Period]:
+    def all_periods(self) -> list[_columns.Period]:
         """Every period, followed by the period "undated" if there are documents without a date."""
-        is_undated = bool((self.occurrences.periods == NO_PERIOD).any())
-        return [*self.periods(), *(self.occurrences.calendar.periods([NO_PERIOD]) if is_undated else [])]
+        is_undated = bool((self.occurrences.periods == _columns.NO_PERIOD).any())
+        return [*self.periods(), *(self.occurrences.calendar.periods([_columns.NO_PERIOD]) if is_undated else [])]
 
-    def period(self, label: str) -> Period:
+    def period(self, label: str) -> _columns.Period:
         """Return the period with a label ("1999Q2", "undated"), or raise ParameterError."""
         periods = {period.label: period for period in self.all_periods()}
         if not isinstance(label, str) or label not in periods:
@@ -305,17 +292,17 @@ class EventCounts:
             raise ParameterError(f"must be one {rule}, got {label!r}", parameter="period")
         return periods[label]
 
-    def key(self, actor: str | Sequence[str], *, parameter: str = "actor") -> EventKey:
+    def key(self, actor: str | Sequence[str], *, parameter: str = "actor") -> _columns.EventKey:
         """Key of an actor that can be counted; raises a ParameterError that names `parameter` for any other actor."""
-        key = EventKey.of(actor) if self.columns else EventKey()
+        key = _columns.EventKey.of(actor) if self.columns else _columns.EventKey()
         if not self.has(key):
             names = ", ".join(each.name for each in self.events()) or "none"
             raise ParameterError(f"must be one that is counted ({names}), got {key.name!r}", parameter=parameter)
         return key
 
-    def has(self, actor: str | EventKey) -> bool:
+    def has(self, actor: str | _columns.EventKey) -> bool:
         """Whether an actor can be counted, with or without evidence."""
-        key = actor if isinstance(actor, EventKey) else EventKey.of(actor)
+        key = actor if isinstance(actor, _columns.EventKey) else _columns.EventKey.of(actor)
         settings = self.occurrences.settings
         if self.event in settings.outcomes:
             return key.name in settings.outcomes[self.event]
@@ -338,7 +325,7 @@ class EventCounts:
         if not self.occurrences.settings.is_shared:
             rows = np.concatenate([self.cells.rows_of(int(cell)) for cell in np.flatnonzero(is_cell)] or [is_cell[:0]])
             return self.cells.pmf_of(rows.astype(np.int64))
-        return sample_shares(self.cells.sampled(np.where(is_cell, 0, -1), 1)[0])
+        return credible_intervals.sample_shares(self.cells.sampled(np.where(is_cell, 0, -1), 1)[0])
 
     def compare(self, first: str | Sequence[str], second: str | Sequence[str]) -> pd.DataFrame:
         """Compare the counts of two actors in each period, by each document's joint distribution of both events.
@@ -374,17 +361,19 @@ class EventCounts:
                 if differences is not None:
                     by_sample = differences[here].sum(axis=0)
                     least, mean = int(by_sample.min()), float(by_sample.mean())
-                    pmf = sample_shares(by_sample - least)
+                    pmf = credible_intervals.sample_shares(by_sample - least)
                 else:
                     first_only, second_only = exclusive[:, here] / self.n_samples
                     least, mean = -len(first_only), float(first_only.sum() - second_only.sum())
-                    pmf = difference_pmf(first_only, second_only)
+                    pmf = credible_intervals.difference_pmf(first_only, second_only)
                 signs = np.sign(np.arange(len(pmf)) + least)
                 shares = [min(float(pmf[signs == sign].sum()), 1.0) for sign in (1, 0, -1)]
-                ends = [end + least for end in quantile_interval(pmf, self.level)]
+                ends = [end + least for end in credible_intervals.quantile_interval(pmf, self.level)]
                 rows.append((self.event, period.label, period.start, *values, *names, *shares, mean, *ends, self.level))
-        table = pd.DataFrame(rows, columns=[*COMPARISON_COLUMNS[:3], *self.by, *COMPARISON_COLUMNS[3:]])
-        return table.assign(period_start=np.array(table["period_start"].tolist(), TIMESTAMP))
+        table = pd.DataFrame(
+            rows, columns=[*_columns.COMPARISON_COLUMNS[:3], *self.by, *_columns.COMPARISON_COLUMNS[3:]]
+        )
+        return table.assign(period_start=np.array(table["period_start"].tolist(), _columns.TIMESTAMP))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -404,7 +393,7 @@ class CountsOfRules:
 
     def schema(self) -> pa.Schema:
         """Schema of `to_frame` in files."""
-        return pa.schema(list(self.of_rules[0].column_types(self.roles).items()), TABLE_METADATA)
+        return pa.schema(list(self.of_rules[0].column_types(self.roles).items()), _columns.TABLE_METADATA)
 
     def to_frame(self) -> pd.DataFrame:
         """Table of the counts of all rules; the actor is `*` in the rows of a rule without roles."""
@@ -417,7 +406,7 @@ class CountsOfRules:
 
     def _joined(self, tables: Sequence[pd.DataFrame], columns: list[str]) -> pd.DataFrame:
         """One table with the rows of all rules' tables, and the columns of the roles of all rules."""
-        anybody = [{} if counts.columns else EventKey().cells((), self.roles) for counts in self.of_rules]
+        anybody = [{} if counts.columns else _columns.EventKey().cells((), self.roles) for counts in self.of_rules]
         filled = [table.assign(**roles) for table, roles in zip(tables, anybody, strict=True)]
         joined = pd.concat(filled, ignore_index=True).reindex(columns=columns)
         return joined.fillna(dict.fromkeys(self.roles, ""))
@@ -463,7 +452,7 @@ class CountsOfRules:
         offsets = np.arange(len(rows) + 1) * (len(flat) // max(len(rows), 1))
         lists = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(flat))
         texts = [pa.array([row[name] for row in rows], pa.string()) for name in names]
-        return pa.table([*texts, lists], names=[*names, "counts"], metadata=TABLE_METADATA)
+        return pa.table([*texts, lists], names=[*names, "counts"], metadata=_columns.TABLE_METADATA)
 
 
 class Cells:
@@ -536,7 +525,11 @@ class Cells:
         n_hits = np.sort(self._occurrences.n_hits[rows[~has_number]])
         pmf = np.empty(len(n_hits) + 1)
         poisson_binomial(n_hits / self._occurrences.settings.n_samples, pmf)
-        return np.convolve(pmf, sum_pmf(self._occurrences.values(rows[has_number]))) if has_number.any() else pmf
+        return (
+            np.convolve(pmf, credible_intervals.sum_pmf(self._occurrences.values(rows[has_number])))
+            if has_number.any()
+            else pmf
+        )
 
     def sampled(self, positions: Ints, n: int) -> Ints32:
         """Counts by sample, summed over the cells with each position, -1 for none: int32 (n, n_samples)."""
@@ -544,7 +537,7 @@ class Cells:
         cells[self._rows] = np.repeat(positions, np.diff(self._bounds))
         return self._occurrences.sampled_counts(cells, n)
 
-    def joint(self, first: EventKey, second: EventKey) -> tuple[Ints, Ints, Ints | None]:
+    def joint(self, first: _columns.EventKey, second: _columns.EventKey) -> tuple[Ints, Ints, Ints | None]:
         """The documents that have one of two events, or both.
 
         Returns

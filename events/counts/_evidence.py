@@ -16,11 +16,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from corefsample import _checks
+from corefsample import InputError, ParameterError, _checks
 from corefsample._arrays import Bytes, Ints, pd
 from corefsample._random import monte_carlo_errors
 from corefsample.documents._batch import SCHEMA
-from corefsample.errors import InputError, ParameterError
 from corefsample.files._atomic import unwritable
 from corefsample.files._paths import is_file, joined, open_binary
 from corefsample.files._reading import parquet_errors

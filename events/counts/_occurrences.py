@@ -10,10 +10,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from corefsample import _checks
+from corefsample import ParameterError, _checks
 from corefsample._arrays import Bools, Bytes, Floats, Ints, Ints32
 from corefsample._random import agreement_bound, monte_carlo_errors
-from corefsample.errors import ParameterError
 from events.evidence._columns import NO_PERIOD, Calendar, EventKey, EvidenceSettings, count_columns
 from events.evidence._documents_table import ALL_DOCUMENTS_SCHEMA
 from events.evidence._sorted_rows import SortedRows

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any
 
-from corefsample import _checks
+from corefsample import InputError, _checks
 from corefsample._arrays import pd
-from corefsample.errors import InputError
 from corefsample.files._paths import PathLike, is_file, joined, parquet_source
 from corefsample.files._reading import is_sealed, parquet_errors, read_json, read_parquet, sha256
 from events.evidence._columns import TABLE_METADATA

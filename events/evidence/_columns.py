@@ -22,9 +22,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from corefsample import _checks
+from corefsample import InputError, ParameterError, _checks
 from corefsample._arrays import Ints, pd
-from corefsample.errors import InputError, ParameterError
 from events.rules._format import ANYBODY, CLASS
 
 _NO_ACTOR = "-"  # in names, in place of the empty code

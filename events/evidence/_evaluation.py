@@ -9,13 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from corefsample import ParameterError, ScoredDocument
 from corefsample._arrays import Bools, Bytes, Floats, Ints, Ints32
 from corefsample._random import document_draws
 from corefsample.coreference._clusterings import canonical_labels
 from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._faults import Fault
-from corefsample.documents._scored import ScoredDocument
-from corefsample.errors import ParameterError
 from corefsample.posterior._posterior import CorpusRecalibration, DocumentPosterior, PosteriorSamples
 from events.evidence._actor_sets import Hits, KernelInputs
 from events.evidence._columns import EventKey

@@ -10,8 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from corefsample.documents._tokens import Tokens
-from corefsample.errors import CorefsampleError, InputError
+from corefsample import CorefsampleError, InputError, Tokens
 from corefsample.syntax._schemes import SCHEMES
 from events.evidence._evaluation import evaluate_clustering
 from events.lexicon._lexicon import Lexicon, LexiconMatches, load_lexicon

@@ -13,11 +13,10 @@ from importlib import metadata
 from itertools import chain
 from typing import Any
 
-from corefsample import __version__
+from corefsample import CorefsampleError, __version__
 from corefsample._lazy import requirements
 from corefsample._machine import available_memory, processors
 from corefsample.documents._faults import Rejected
-from corefsample.errors import CorefsampleError
 from events._summary import Pairs, Summary, listed
 
 _SHOWN = 20  # number of problems, and of items of a value, that are shown; the JSON summary has all items

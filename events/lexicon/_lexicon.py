@@ -16,20 +16,8 @@ import numpy.typing as npt
 
 from corefsample.errors import ParameterError, shown
 from corefsample.languages._language import ENGLISH
-from events.lexicon._file import (
-    COMPOSITE,
-    INNER,
-    OF,
-    SHIPPED,
-    SHIPPED_LEXICONS,
-    SHIPPED_OF,
-    Alias,
-    Entry,
-    LexiconContent,
-    lexicon_content,
-    normalised,
-    shipped_content,
-)
+from events.lexicon import _file as file
+from events.lexicon._file import OF
 
 _MOST_TOKENS = 1 << 16  # limit of the caches of tokens
 
@@ -67,7 +55,7 @@ class AliasTable:
     beginnings: frozenset[str]
     beginnings_with_code: frozenset[str]
 
-    def __init__(self, aliases: Iterable[tuple[Alias, tuple[Claim, ...]]], *, cased: bool = False) -> None:
+    def __init__(self, aliases: Iterable[tuple[file.Alias, tuple[Claim, ...]]], *, cased: bool = False) -> None:
         self.claims, self.cuts, self.cased = {}, {}, cased
         for alias, claims in aliases:
             text = alias.squeezed
@@ -125,7 +113,7 @@ class Beginnings(dict[str, bool]):
 @functools.lru_cache(maxsize=_MOST_TOKENS)
 def spellings(token: str) -> tuple[str, str]:
     """A token's text in the forms in which cased and folded aliases are compared with it."""
-    plain = "".join(normalised(token).split())
+    plain = "".join(file.normalised(token).split())
     return plain, plain.casefold()
 
 
@@ -192,7 +180,7 @@ class Lexicon:
     _nouns: AliasTable
     inner: frozenset[str] = field(default=frozenset())
     related: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    inner_counts_as: frozenset[str] = frozenset({INNER})
+    inner_counts_as: frozenset[str] = frozenset({file.INNER})
     language: str = ""
     members: Mapping[str, frozenset[str]] = field(default_factory=dict)
     state_nouns: frozenset[str] = frozenset()
@@ -251,7 +239,7 @@ class Lexicon:
         By default, codes of all kinds are returned; otherwise only codes of the `kinds`.
         """
         possible = {*codes}
-        if COMPOSITE in self.inner_counts_as:
+        if file.COMPOSITE in self.inner_counts_as:
             inner = possible & self.inner_codes
             possible.update(f"{outer}{OF}{inner_code}" for outer in possible - inner for inner_code in inner)
         return tuple(sorted(code for code in possible if kinds is None or self.kinds[code.split(OF)[-1]] in kinds))
@@ -397,34 +385,36 @@ def load_lexicon(lexicon: str | os.PathLike[str] | None = None, *, language: str
     """
     if lexicon is not None and not isinstance(lexicon, (str, os.PathLike)):
         raise ParameterError(f"must be a path or None, got {shown(lexicon)}", parameter="lexicon")
-    path = SHIPPED_OF.get(language, SHIPPED) if lexicon is None else os.fspath(lexicon)
-    if path in SHIPPED_LEXICONS:
+    path = file.SHIPPED_OF.get(language, file.SHIPPED) if lexicon is None else os.fspath(lexicon)
+    if path in file.SHIPPED_LEXICONS:
         return _shipped_lexicon(path)
     if os.sep not in path and "." not in path and not os.path.exists(path):
-        names = ", ".join(SHIPPED_LEXICONS)
+        names = ", ".join(file.SHIPPED_LEXICONS)
         raise ParameterError(f"must be one of {names}, or a path to a YAML file, got {path!r}", parameter="lexicon")
-    return _compiled(path, lexicon_content(path))
+    return _compiled(path, file.lexicon_content(path))
 
 
 @functools.cache
 def _shipped_lexicon(name: str) -> Lexicon:
-    return _compiled(name, shipped_content(name))
+    return _compiled(name, file.shipped_content(name))
 
 
-def _compiled(source: str, definition: LexiconContent) -> Lexicon:
+def _compiled(source: str, definition: file.LexiconContent) -> Lexicon:
     by_code = definition.entries
     entries = [by_code[code] for code in sorted(by_code)]
-    counts_as = definition.inner_counts_as or frozenset({INNER})
+    counts_as = definition.inner_counts_as or frozenset({file.INNER})
     # Without aliases: every inner actor of every other actor, such as the police of each country
     simple_entries = [entry for entry in entries if OF not in entry.code]
     composites = [
-        Entry(f"{outer.code}{OF}{inner.code}", f"{outer.name}: {inner.name}", inner.kind, (), outer.start, outer.end)
+        file.Entry(
+            f"{outer.code}{OF}{inner.code}", f"{outer.name}: {inner.name}", inner.kind, (), outer.start, outer.end
+        )
         for outer in entries
         for inner in simple_entries
-        if COMPOSITE in counts_as and inner.kind in definition.inner and outer.kind not in definition.inner
+        if file.COMPOSITE in counts_as and inner.kind in definition.inner and outer.kind not in definition.inner
         if f"{outer.code}{OF}{inner.code}" not in by_code
     ]
-    aliases: list[tuple[Alias, tuple[Claim, ...]]] = [
+    aliases: list[tuple[file.Alias, tuple[Claim, ...]]] = [
         *((alias, (_claim(entry),)) for entry in entries for alias in entry.names),
         *((alias, tuple(_claim(by_code[code]) for code in codes)) for alias, codes in definition.ambiguous.values()),
         *((alias, ()) for alias in definition.not_countries),
@@ -468,8 +458,8 @@ def _compiled(source: str, definition: LexiconContent) -> Lexicon:
 
 
 def _plurals(
-    nouns: Iterable[tuple[Alias, tuple[Claim, ...]]], used_keys: Collection[str]
-) -> list[tuple[Alias, tuple[Claim, ...]]]:
+    nouns: Iterable[tuple[file.Alias, tuple[Claim, ...]]], used_keys: Collection[str]
+) -> list[tuple[file.Alias, tuple[Claim, ...]]]:
     """Plurals of English nouns, because a lemmatiser leaves "Guerrillas" unchanged if it takes it for a name."""
     plurals = []
     for noun, claims in nouns:
@@ -482,13 +472,13 @@ def _plurals(
             plural = f"{word[:-1]}ies"
         else:
             plural = f"{word}s"
-        alias = Alias.of(plural)
+        alias = file.Alias.of(plural)
         if alias.key not in used_keys:
             plurals.append((alias, claims))
     return plurals
 
 
-def _claim(entry: Entry) -> Claim:
+def _claim(entry: file.Entry) -> Claim:
     return Claim(entry.code, *entry.validity, dated=False)
 
 

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from corefsample.documents._tokens import Tokens
-from corefsample.errors import ParameterError
+from corefsample import ParameterError, Tokens
 from corefsample.syntax._paths import ParseView, connecting_path, follow, leading_to
 from corefsample.syntax._schemes import SCHEMES
 from events.lexicon._lexicon import Lexicon

@@ -13,15 +13,7 @@ from corefsample._arrays import Ints32
 from corefsample.documents._tokens import Tokens
 from corefsample.syntax._paths import FailedStep, connecting_path, nearest_failure
 from events.lexicon._lexicon import Lexicon, LexiconMatches
-from events.matching._matching import (
-    ParseReading,
-    RuleReading,
-    TriggerCandidate,
-    is_filled_by_default,
-    readable_schemes,
-    rule_words,
-    served_schemes,
-)
+from events.matching import _matching as matching
 from events.rules._rules import Rule
 
 # Outcomes of a trigger. A trigger of several frames is reported with the outcome that comes first here.
@@ -144,12 +136,12 @@ def trace_document(
     The parameters and errors are those of `match_document`, except that labels may fit several schemes: the first one
     for which the rule has paths is used.
     """
-    scheme_names = served_schemes(rule, readable_schemes(tokens.dep, scheme))
-    reading = ParseReading(tokens, mentions, scheme_names[0], rule_words([rule]), rule.language)
+    scheme_names = matching.served_schemes(rule, matching.readable_schemes(tokens.dep, scheme))
+    reading = matching.ParseReading(tokens, mentions, scheme_names[0], matching.rule_words([rule]), rule.language)
     names = lexicon.match(tokens.text, reading.view.heads, date, tokens.lemma)
     tracer = _Tracer(reading, mentions, rule, lexicon, names)
     by_token: dict[int, list[TriggerTrace]] = {}
-    for candidate in RuleReading(reading, rule).candidates:
+    for candidate in matching.RuleReading(reading, rule).candidates:
         by_token.setdefault(candidate.token, []).append(tracer.trigger(candidate))
     best = [min(by_token[token], key=lambda trace: OUTCOMES.index(trace.outcome)) for token in sorted(by_token)]
     return best, names
@@ -159,7 +151,7 @@ class _Tracer:
     """One parse with the names of actors in it and the mentions that they describe."""
 
     def __init__(
-        self, reading: ParseReading, mentions: Ints32, rule: Rule, lexicon: Lexicon, names: LexiconMatches
+        self, reading: matching.ParseReading, mentions: Ints32, rule: Rule, lexicon: Lexicon, names: LexiconMatches
     ) -> None:
         self._reading, self._rule, self._lexicon, self._names = reading, rule, lexicon, names
         self._view = reading.view
@@ -171,7 +163,7 @@ class _Tracer:
             self._codes.setdefault(head, set()).add(described.codes[number])
             self._described.setdefault(first, []).append(head)
 
-    def trigger(self, candidate: TriggerCandidate) -> TriggerTrace:
+    def trigger(self, candidate: matching.TriggerCandidate) -> TriggerTrace:
         """Trace of a trigger of one frame."""
         token, text, rule = candidate.token, self._view.text, self._rule
         ends = {name: rule.conditions[name].ends(self._view, token, self._reading.scheme) for name in rule.unless}
@@ -188,7 +180,7 @@ class _Tracer:
             *(roles, tuple(self._actors_near(token))),
         )
 
-    def _role(self, candidate: TriggerCandidate, role: str, ends: dict[int, str]) -> RoleTrace:
+    def _role(self, candidate: matching.TriggerCandidate, role: str, ends: dict[int, str]) -> RoleTrace:
         frame, rule, reading = candidate.frame, self._rule, self._reading
         is_optional = role in rule.optional - frame.required
         # If several mentions fill the role, the one that is nearest to an event is reported.
@@ -202,7 +194,7 @@ class _Tracer:
         if role in rule.defaults and role not in frame.required and rule.filled != "named":
             is_optional = is_optional or (
                 rule.defaults[role].actor in self._lexicon.kinds
-                and is_filled_by_default(rule, role, reading, candidate.token)
+                and matching.is_filled_by_default(rule, role, reading, candidate.token)
             )
         failure = nearest_failure(frame.roles.get(role, {}).get(reading.scheme, ()), self._view, candidate.token)
         near_miss = "the rule has no path" if failure is None else f"{failure.path}: {self._failure(failure)}"

@@ -23,29 +23,9 @@ import pyarrow.parquet as pq
 
 from corefsample.documents._faults import Rejected
 from corefsample.errors import DamagedFileError, InputError, ParameterError, ParameterHint, shown
-from corefsample.files._paths import (
-    ARCHIVES,
-    MARKUP,
-    NEWS,
-    SEPARATED,
-    TEXTS,
-    Inputs,
-    input_paths,
-    parquet_source,
-    partition_values,
-    require_suffix,
-    total_size,
-)
-from corefsample.files._reading import (
-    FileSeries,
-    LineReader,
-    ReadProgress,
-    SeenIds,
-    max_line_bytes,
-    open_bytes,
-    parquet_errors,
-    too_long,
-)
+from corefsample.files import _paths
+from corefsample.files import _reading as reading
+from corefsample.files._paths import NEWS
 from events.news._fields import Article, ArticleFault, Record, checked_article, decoded
 from events.news._nitf import archive_records, xml_records
 
@@ -90,7 +70,7 @@ class FieldColumns:
     def require_in(self, path: str, names: Sequence[str]) -> None:
         """Raise InputError if a table lacks a required column, or has two columns with the same name."""
         for name, parameter in self.required.items():
-            if name not in names and name not in partition_values(path):
+            if name not in names and name not in _paths.partition_values(path):
                 hint = ParameterHint(parameter, "names another column")
                 present = shown(", ".join(names))
                 raise InputError(f"columns must include {name!r}, got {present}", place=path, hint=hint)
@@ -118,7 +98,7 @@ class FieldColumns:
 # --- JSON Lines --------------------------------------------------------------------------------------------
 
 
-def json_records(lines: LineReader, columns: FieldColumns) -> Iterator[Record]:
+def json_records(lines: reading.LineReader, columns: FieldColumns) -> Iterator[Record]:
     """Read JSON objects, one on each line that is not blank."""
     number = 0
     for line_number, line, is_complete in lines.byte_lines():
@@ -129,7 +109,7 @@ def json_records(lines: LineReader, columns: FieldColumns) -> Iterator[Record]:
         original = partial(str, line.rstrip(b"\r\n"), "utf-8", "replace")
         try:
             if not is_complete:
-                message, hint = too_long()
+                message, hint = reading.too_long()
                 raise ArticleFault(message, hint=hint)
             advice = "one object per line, no list around them" if line_number == 1 else None
             text = decoded(line, "a line").rstrip("\r\n")
@@ -156,13 +136,13 @@ def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 # --- CSV ---------------------------------------------------------------------------------------------------
 
 
-def csv_records(lines: LineReader, columns: FieldColumns) -> Iterator[Record]:
+def csv_records(lines: reading.LineReader, columns: FieldColumns) -> Iterator[Record]:
     """Read separated values with a header; every value is text, even "NA".
 
     Commas, semicolons, tabs or vertical bars separate the values: see `separator_of`.
     """
     # Python's limit is too low for articles. It applies to the whole process, so it is never lowered.
-    csv.field_size_limit(max(csv.field_size_limit(), max_line_bytes()))
+    csv.field_size_limit(max(csv.field_size_limit(), reading.max_line_bytes()))
     # A row may also end with a carriage return alone, as on old Macs.
     texts = chain.from_iterable(StringIO(text, newline="") for _, text in lines.text_lines("a row"))
     header = next(texts, "")
@@ -209,13 +189,13 @@ def json_writer(values: Any) -> Callable[[], str]:
 # --- Parquet -----------------------------------------------------------------------------------------------
 
 
-def parquet_records(path: str, columns: FieldColumns, progress: ReadProgress) -> Iterator[Record]:
+def parquet_records(path: str, columns: FieldColumns, progress: reading.ReadProgress) -> Iterator[Record]:
     """Read the rows of a Parquet file; dates may be texts, dates or timestamps."""
-    with parquet_errors(path), pq.ParquetFile(parquet_source(path)) as file:
+    with reading.parquet_errors(path), pq.ParquetFile(_paths.parquet_source(path)) as file:
         names = list(file.schema_arrow.names)
         columns.require_in(path, names)
         named = [name for name in names if name]
-        size, total = total_size([path]), max(file.metadata.num_rows, 1)
+        size, total = _paths.total_size([path]), max(file.metadata.num_rows, 1)
         number = 0
         for batch in file.iter_batches(_ROWS, columns=named):
             for row in batch.to_pylist():
@@ -224,7 +204,7 @@ def parquet_records(path: str, columns: FieldColumns, progress: ReadProgress) ->
             progress.bytes_read = size * number // total
 
 
-def corpus_paths(inputs: Inputs) -> list[str]:
+def corpus_paths(inputs: _paths.Inputs) -> list[str]:
     """Expand globs and folders, and check that the name of every file ends like that of a format of news.
 
     A folder stands for all such files in it, at any depth, sorted by path; names that begin with a dot are left out.
@@ -240,10 +220,10 @@ def corpus_paths(inputs: Inputs) -> list[str]:
         file is listed twice.
     """
     paths: dict[str, None] = {}  # an ordered set
-    for name in input_paths(inputs, folders=True):
+    for name in _paths.input_paths(inputs, folders=True):
         for path in _files_of(name) if name != "-" and os.path.isdir(name) else [name]:
             if path != "-":
-                require_suffix(path, NEWS, InputError)
+                _paths.require_suffix(path, NEWS, InputError)
             if path in paths:
                 raise InputError("input must be listed once, got it twice", place=path)
             paths[path] = None
@@ -258,7 +238,7 @@ def _files_of(folder: str) -> list[str]:
     for parent, folders, names in os.walk(folder, onerror=fail):
         folders[:] = [name for name in folders if not name.startswith(".")]
         paths += [os.path.join(parent, name) for name in names if not name.startswith(".") and name.endswith(NEWS)]
-    other_formats = [path for path in paths if not path.endswith(TEXTS)]
+    other_formats = [path for path in paths if not path.endswith(_paths.TEXTS)]
     paths = other_formats or paths
     if not paths:
         rule = f"folder must contain files that end in one of {', '.join(NEWS)}"
@@ -266,7 +246,7 @@ def _files_of(folder: str) -> list[str]:
     return sorted(paths)
 
 
-class ArticleStream(FileSeries):
+class ArticleStream(reading.FileSeries):
     """The articles of several files, one file after another.
 
     The memory does not depend on the number of articles, except for about 20 bytes for each doc_id.
@@ -310,7 +290,7 @@ class ArticleStream(FileSeries):
 
     def __init__(
         self,
-        inputs: Inputs,
+        inputs: _paths.Inputs,
         *,
         text_column: str = "text",
         date_column: str = _DATE,
@@ -330,9 +310,9 @@ class ArticleStream(FileSeries):
 
     def __iter__(self) -> Iterator[Article]:
         """Read the files from the beginning; standard input can be read once."""
-        doc_ids = SeenIds()
-        for path, reader in self._readers(LineReader):
-            day = partition_values(path).get(self._columns.date)
+        doc_ids = reading.SeenIds()
+        for path, reader in self._readers(reading.LineReader):
+            day = _paths.partition_values(path).get(self._columns.date)
             for record in self._undamaged(path, self._records(path, reader)):
                 if day is not None and record.date in (None, ""):
                     record = replace(record, date=day, in_table=False)
@@ -358,16 +338,16 @@ class ArticleStream(FileSeries):
                 raise
             self._on_rejected(Rejected.file(path, error))
 
-    def _records(self, path: str, reader: LineReader) -> Iterator[Record]:
-        if path.endswith(ARCHIVES):
+    def _records(self, path: str, reader: reading.LineReader) -> Iterator[Record]:
+        if path.endswith(_paths.ARCHIVES):
             return archive_records(path, reader, by_name=self._columns.doc_id is None)
-        if path.endswith(MARKUP):
+        if path.endswith(_paths.MARKUP):
             return xml_records(path, reader, by_name=self._columns.doc_id is None)
-        if path.endswith(TEXTS):
+        if path.endswith(_paths.TEXTS):
             return text_records(path, self._date_format, self._undated, reader)
         if path.endswith(".parquet"):
             return parquet_records(path, self._columns, reader)
-        if path.endswith(SEPARATED):
+        if path.endswith(_paths.SEPARATED):
             return csv_records(reader, self._columns)
         return json_records(reader, self._columns)
 
@@ -380,15 +360,15 @@ _WORD = r"[^\W\d_]+"
 _DIRECTIVES = {"Y": r"\d{4}", "y": r"\d{2}", "m": r"\d{1,2}", "d": r"\d{1,2}", "j": r"\d{1,3}", "b": _WORD, "B": _WORD}
 
 
-def text_records(path: str, date_format: str | None, undated: str, progress: ReadProgress) -> Iterator[Record]:
+def text_records(path: str, date_format: str | None, undated: str, progress: reading.ReadProgress) -> Iterator[Record]:
     """Read the article of one UTF-8 file, whose name is the doc_id and contains the date: see `ArticleStream`."""
-    with open_bytes(path, progress) as stream:
-        text_bytes: bytes = stream.read(max_line_bytes() + 1)
+    with reading.open_bytes(path, progress) as stream:
+        text_bytes: bytes = stream.read(reading.max_line_bytes() + 1)
     stem = os.path.basename(path).removesuffix(".gz").removesuffix(".txt")
     original = partial(str, text_bytes, "utf-8", "replace")
     try:
-        if len(text_bytes) > max_line_bytes():
-            message, hint = too_long("a text")
+        if len(text_bytes) > reading.max_line_bytes():
+            message, hint = reading.too_long("a text")
             raise ArticleFault(message, stem, hint=hint)
         date = _date_in(stem, date_format, undated)
         text = decoded(text_bytes.removeprefix(b"\xef\xbb\xbf"), "text", stem)  # without a byte order mark

@@ -30,11 +30,9 @@ from typing import Any
 
 import numpy as np
 
-from corefsample.coreference._clusterings import map_clustering
+from corefsample import CorefsampleError, InputError, Tokens, map_clustering
 from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._scored import RECALIBRATION_FIELD, ScoredDocument
-from corefsample.documents._tokens import Tokens
-from corefsample.errors import CorefsampleError, InputError
 from corefsample.formats import DocumentStream
 from corefsample.summaries import point_estimate
 from events.evidence._rule_set import RuleSet

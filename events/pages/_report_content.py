@@ -14,11 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from corefsample import _checks
+from corefsample import CorefsampleError, InputError, _checks
 from corefsample._arrays import pd
 from corefsample._random import document_key
 from corefsample.documents._tokens import counted
-from corefsample.errors import CorefsampleError, InputError
 from corefsample.files._paths import PathLike
 from events.counts._run_tables import SAMPLES, CountNotes, run_table, verified_record, verify_table
 from events.evidence._columns import RULE_ENDS, UNDATED, Calendar, role_columns, row_names, shown_name

@@ -11,9 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
-from corefsample import _checks
+from corefsample import ParameterError, _checks
 from corefsample._arrays import pd
-from corefsample.errors import ParameterError
 from corefsample.plots.style import (
     COLOURS,
     LINE_STYLES,

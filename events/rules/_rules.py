@@ -14,25 +14,8 @@ import msgspec
 from corefsample.errors import InputError, ParameterError, shown
 from corefsample.syntax._schemes import SCHEMES, Scheme
 from events._yaml_file import file_bytes, read_yaml, typed
-from events.rules._conditions import (
-    Condition,
-    ConditionsFile,
-    conditions_with,
-    paths_with,
-    shipped_words_and_conditions,
-)
+from events.rules import _conditions, _format
 from events.rules._format import ROLE_COLUMNS as ROLE_COLUMNS
-from events.rules._format import (
-    Example,
-    FrameEntry,
-    Outcome,
-    OutcomeFile,
-    Preset,
-    QuestionClauses,
-    RuleFile,
-    check_rule_file,
-    outcomes_of,
-)
 
 _FOLDER = "data/rules"
 _SHARED = ("senses",)  # shipped files of conditions and words that are no rules
@@ -179,14 +162,14 @@ class Rule:
     defaults: Mapping[str, Default] = field(default_factory=dict)
     filled: Filled = "either"
     classes: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    conditions: Mapping[str, Condition] = field(default_factory=dict)
+    conditions: Mapping[str, _conditions.Condition] = field(default_factory=dict)
     unless: tuple[str, ...] = ()
     distinct_actors: bool = False
     stands_for: bool = True
-    outcomes: tuple[Outcome, ...] = ()
-    examples: tuple[Example, ...] = ()
+    outcomes: tuple[_format.Outcome, ...] = ()
+    examples: tuple[_format.Example, ...] = ()
     description: str = ""
-    question: QuestionClauses = field(default_factory=QuestionClauses)
+    question: _format.QuestionClauses = field(default_factory=_format.QuestionClauses)
     codebook: str = ""
     bases: tuple[str, ...] = ()
     language: str = ""
@@ -286,27 +269,27 @@ def load_presets(rule: str | os.PathLike[str]) -> list[Rule]:
     return presets_of(*rule_file(rule))
 
 
-def presets_of(file: RuleFile, sources: tuple[str, ...]) -> list[Rule]:
+def presets_of(file: _format.RuleFile, sources: tuple[str, ...]) -> list[Rule]:
     """All presets of a rule file, as `rule_file` returns it."""
     return [_rule(file, preset, sources) for preset in file.presets]
 
 
 def rules_and_outcomes(
     names: Sequence[str | os.PathLike[str]], preset: str | None = None
-) -> tuple[list[Rule], tuple[Outcome, ...]]:
+) -> tuple[list[Rule], tuple[_format.Outcome, ...]]:
     """Load rules, each once, and the outcomes of files that contain only outcomes.
 
     A name stands for a rule as in `load_rules`, or for a file of outcomes, whose rules are loaded too; their paths are
     relative to this file. The errors are those of `load_rules`.
     """
     rules: list[Rule] = []
-    outcomes: tuple[Outcome, ...] = ()
+    outcomes: tuple[_format.Outcome, ...] = ()
     for name in names:
         file, sources = _read(name, ())
-        if isinstance(file, OutcomeFile):
+        if isinstance(file, _format.OutcomeFile):
             rules_of_outcomes, _ = rules_and_outcomes(_rules_of(file, sources), preset)
             rules += [rule for rule in rules_of_outcomes if rule.source not in {loaded.source for loaded in rules}]
-            outcomes += outcomes_of(file.outcomes, sources[0])
+            outcomes += _format.outcomes_of(file.outcomes, sources[0])
         else:
             rules.append(_rule(file, preset, sources))
     return rules, outcomes
@@ -315,20 +298,20 @@ def rules_and_outcomes(
 def sources_of(rule: str | os.PathLike[str]) -> tuple[str, ...]:
     """Names or paths of a rule and of the rules that it extends, or of a file of outcomes and of its rules."""
     file, sources = _read(rule, ())
-    if isinstance(file, RuleFile):
+    if isinstance(file, _format.RuleFile):
         return sources
     return (*sources, *(source for name in _rules_of(file, sources) for source in sources_of(name)))
 
 
-def _rules_of(file: OutcomeFile, sources: tuple[str, ...]) -> list[str]:
+def _rules_of(file: _format.OutcomeFile, sources: tuple[str, ...]) -> list[str]:
     folder = Path(sources[0]).parent
     return [str(folder / name) if _is_path(name) else name for name in file.rules]
 
 
-def rule_file(rule: str | os.PathLike[str]) -> tuple[RuleFile, tuple[str, ...]]:
+def rule_file(rule: str | os.PathLike[str]) -> tuple[_format.RuleFile, tuple[str, ...]]:
     """Checked content of a rule file, merged with the rule that it extends, and the names of all these files."""
     file, sources = _read(rule, ())
-    if isinstance(file, OutcomeFile):
+    if isinstance(file, _format.OutcomeFile):
         description = f"a file of outcomes of {', '.join(file.rules)}"
         raise ParameterError(f"must be a rule, got {description}: {sources[0]}", parameter="rule")
     return file, sources
@@ -339,7 +322,9 @@ def is_outcome_file(tree: object) -> bool:
     return isinstance(tree, dict) and ("rules" in tree or ("outcomes" in tree and "name" not in tree))
 
 
-def _read(rule: str | os.PathLike[str], extending: tuple[str, ...]) -> tuple[RuleFile | OutcomeFile, tuple[str, ...]]:
+def _read(
+    rule: str | os.PathLike[str], extending: tuple[str, ...]
+) -> tuple[_format.RuleFile | _format.OutcomeFile, tuple[str, ...]]:
     """Read a rule, or a file of outcomes, and the names of its files.
 
     The files `extending` lead to the rule: each extends the next one, and the last one extends the rule.
@@ -356,7 +341,7 @@ def _read(rule: str | os.PathLike[str], extending: tuple[str, ...]) -> tuple[Rul
         raise ParameterError(f"must be one of {names}, or a path to a YAML file, got {source!r}", parameter="rule")
     tree = read_yaml(source, data)
     if is_outcome_file(tree):
-        return typed(source, tree, OutcomeFile), (source,)
+        return typed(source, tree, _format.OutcomeFile), (source,)
     bases: tuple[str, ...] = ()
     if isinstance(tree, dict) and "shares" in tree:
         tree, bases = _with_shared(tree, (*extending, source))
@@ -366,8 +351,8 @@ def _read(rule: str | os.PathLike[str], extending: tuple[str, ...]) -> tuple[Rul
         bases = (*base_sources, *(each for each in bases if each not in base_sources))
         file = _extended(base, tree, source)
     else:
-        file = typed(source, tree, RuleFile)
-    check_rule_file(file, source)
+        file = typed(source, tree, _format.RuleFile)
+    _format.check_rule_file(file, source)
     return file, (source, *bases)
 
 
@@ -380,23 +365,23 @@ def _with_shared(tree: dict[str, Any], files: tuple[str, ...]) -> tuple[dict[str
     names, merged = tree["shares"], {key: value for key, value in tree.items() if key != "shares"}
     sources: tuple[str, ...] = ()
     for name in [names] if isinstance(names, str) else typed(f"{files[-1]}: shares", names, list[str]):
-        shared: ConditionsFile | RuleFile
+        shared: _conditions.ConditionsFile | _format.RuleFile
         if name in _SHARED:
             data = (resources.files("events") / "data" / f"{name}.yaml").read_bytes()
-            shared = typed(name, read_yaml(name, data), ConditionsFile)
+            shared = typed(name, read_yaml(name, data), _conditions.ConditionsFile)
         else:
             shared, shared_sources = _base(name, files, "shares")
             sources += tuple(each for each in shared_sources if each not in sources)
         for key in ("words", "conditions", "paths"):
             if isinstance(merged.get(key, {}), dict):
                 merged[key] = {**_as_yaml(getattr(shared, key)), **merged.get(key, {})}
-        if isinstance(shared, RuleFile) and isinstance(merged.get("frames", []), list):
+        if isinstance(shared, _format.RuleFile) and isinstance(merged.get("frames", []), list):
             frames = [{**_as_yaml(frame), "name": f"{shared.name}_{frame.name}"} for frame in shared.all_frames()]
             merged["frames"] = [*merged.get("frames", []), *frames]
     return merged, sources
 
 
-def _base(name: str, extending: tuple[str, ...], key: str = "extends") -> tuple[RuleFile, tuple[str, ...]]:
+def _base(name: str, extending: tuple[str, ...], key: str = "extends") -> tuple[_format.RuleFile, tuple[str, ...]]:
     """The rule with a name, or at a path relative to the last of the files `extending`; see `_read`."""
     location = f"{extending[-1]}: {key}"
     if _is_path(name):
@@ -408,7 +393,7 @@ def _base(name: str, extending: tuple[str, ...], key: str = "extends") -> tuple[
         base, sources = _read(name, extending)
     except ParameterError as error:
         raise InputError(error.message, place=location) from None
-    if isinstance(base, OutcomeFile):
+    if isinstance(base, _format.OutcomeFile):
         raise InputError(f"must be a rule, got a file of outcomes: {name}", place=location)
     return base, sources
 
@@ -417,7 +402,7 @@ def _is_path(rule: str) -> bool:
     return Path(rule).suffix in (".yaml", ".yml") or (os.sep in rule and not is_shipped_rule(rule))
 
 
-def _rule(file: RuleFile, preset: str | None, sources: tuple[str, ...]) -> Rule:
+def _rule(file: _format.RuleFile, preset: str | None, sources: tuple[str, ...]) -> Rule:
     source, *bases = sources
     name = preset
     if name is None:
@@ -443,11 +428,11 @@ def _rule(file: RuleFile, preset: str | None, sources: tuple[str, ...]) -> Rule:
             for role, default in (file.defaults if resolved.defaults is None else resolved.defaults).items()
         },
         classes={role: frozenset(kinds) for role, kinds in file.classes.items()},
-        conditions=conditions_with(file.words, file.conditions, file.language),
+        conditions=_conditions.conditions_with(file.words, file.conditions, file.language),
         unless=tuple(dict.fromkeys(resolved.unless or ())),
         distinct_actors=bool(resolved.distinct_actors),
         stands_for=resolved.stands_for is not False,
-        outcomes=outcomes_of(file.outcomes, source),
+        outcomes=_format.outcomes_of(file.outcomes, source),
         examples=file.examples,
         description=file.description,
         question=file.question,
@@ -457,7 +442,7 @@ def _rule(file: RuleFile, preset: str | None, sources: tuple[str, ...]) -> Rule:
     )
 
 
-def _frame(file: RuleFile, entry: FrameEntry, preset: Preset) -> Frame:
+def _frame(file: _format.RuleFile, entry: _format.FrameEntry, preset: _format.Preset) -> Frame:
     trigger = entry.trigger
     assert trigger is not None  # checked with the file
     phrases = [(phrase, False) for phrase in trigger.phrase] + [(phrase, True) for phrase in trigger.span]
@@ -471,12 +456,12 @@ def _frame(file: RuleFile, entry: FrameEntry, preset: Preset) -> Frame:
     )
 
 
-def _paths(file: RuleFile, names: list[str]) -> dict[str, tuple[str, ...]]:
+def _paths(file: _format.RuleFile, names: list[str]) -> dict[str, tuple[str, ...]]:
     """Paths with these names in each scheme; a path of the file replaces the scheme's path with the same name."""
 
     def paths_of(name: str, scheme: Scheme) -> Sequence[str]:
         written = file.paths[name].get(scheme.name, ()) if name in file.paths else scheme.written.get(name, ())
-        return paths_with(file.words, written, scheme.name, file.language)
+        return _conditions.paths_with(file.words, written, scheme.name, file.language)
 
     return {
         scheme.name: tuple(dict.fromkeys(path for name in names for path in paths_of(name, scheme)))
@@ -493,7 +478,7 @@ _CHANGED = ("optional", "frames", "presets", "classes", "paths", "words", "condi
 _OF_FRAMES = ("roles", "required")  # beside the words of the trigger
 
 
-def _extended(base: RuleFile, file_tree: Mapping[str, Any], source: str) -> RuleFile:
+def _extended(base: _format.RuleFile, file_tree: Mapping[str, Any], source: str) -> _format.RuleFile:
     """The rule of a file that extends `base`.
 
     Parameters
@@ -512,7 +497,7 @@ def _extended(base: RuleFile, file_tree: Mapping[str, Any], source: str) -> Rule
         the rule does not have.
     """
     # The file need not have presets of its own, which its type requires: an empty preset satisfies the check.
-    extension = typed(source, {"presets": {"base": {}}, **file_tree}, RuleFile)
+    extension = typed(source, {"presets": {"base": {}}, **file_tree}, _format.RuleFile)
     tree = {**_as_yaml(base), "frames": _as_yaml(base.all_frames()), "trigger": None}
     tree["examples"] = [*(tree["examples"] if extension.base_examples else ()), *file_tree.get("examples", ())]
     merged = {key: value for key, value in file_tree.items() if key not in ("frames", "examples", "add", "remove")}
@@ -523,13 +508,13 @@ def _extended(base: RuleFile, file_tree: Mapping[str, Any], source: str) -> Rule
     tree["frames"] = list(frames.values())
     for key in ("remove", "add"):
         changes = file_tree.get(key, {})
-        view = _view(typed(source, tree, RuleFile), changes)
+        view = _view(typed(source, tree, _format.RuleFile), changes)
         tree |= _changed(view, changes, f"{source}: {key}", is_removal=key == "remove")
         tree["frames"] = [
             {"name": name, **{key: frame.pop(key) for key in _OF_FRAMES}, "trigger": frame}
             for name, frame in tree["frames"].items()
         ]
-    return typed(source, {**tree, "add": {}, "remove": {}}, RuleFile)
+    return typed(source, {**tree, "add": {}, "remove": {}}, _format.RuleFile)
 
 
 def _as_yaml(value: Any) -> Any:
@@ -544,7 +529,7 @@ def _merged(base: Any, extension: Any) -> Any:
     return base | {key: _merged(base.get(key), value) for key, value in extension.items()}
 
 
-def _view(file: RuleFile, changes: Mapping[str, Any]) -> dict[str, Any]:
+def _view(file: _format.RuleFile, changes: Mapping[str, Any]) -> dict[str, Any]:
     """Tree to which changes apply, with the shipped lists that the changes name and the values that presets inherit."""
     tree = _as_yaml(file)
     view = {key: tree[key] for key in _CHANGED}
@@ -560,7 +545,7 @@ def _view(file: RuleFile, changes: Mapping[str, Any]) -> dict[str, Any]:
         for key in _keys(changes["presets"], name):
             if key in defaults and preset[key] is None:
                 preset[key] = defaults[key] if resolved[key] is None else resolved[key]
-    words, conditions = shipped_words_and_conditions()
+    words, conditions = _conditions.shipped_words_and_conditions()
     paths = {
         name: {scheme.name: list(scheme.written.get(name, ())) for scheme in SCHEMES.values()}
         for name in next(iter(SCHEMES.values())).written

@@ -16,19 +16,23 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from corefsample.coreference._antecedents import AntecedentDistribution
+from corefsample import (
+    AntecedentDistribution,
+    CorefsampleError,
+    InputError,
+    ParameterError,
+    ScoredDocument,
+    read_conll2012,
+    read_corefud,
+)
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._faults import Rejected
-from corefsample.documents._scored import ScoredDocument
-from corefsample.errors import CorefsampleError, InputError, ParameterError
 from corefsample.files import _paths
 from corefsample.files._paths import PathLike, input_paths, parquet_source, require_suffix, suffix_hint, suffix_of
 from corefsample.files._reading import FileSeries, ReadProgress, SeenIds, open_bytes
 from corefsample.formats import DocumentStream
 from corefsample.formats.annotated._annotations import OnCrossing
-from corefsample.formats.annotated._conll2012 import read_conll2012
-from corefsample.formats.annotated._corefud import read_corefud
 from events.news._articles import ArticleStream
 from events.news._fields import Article
 from events.news._quality import Duplicates

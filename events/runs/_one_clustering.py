@@ -10,15 +10,13 @@ from typing import Any, Literal
 
 import numpy as np
 
+from corefsample import ScoredDocument, write_conll2012, write_corefud
 from corefsample._arrays import Ints32
 from corefsample.coreference._clusterings import ClusteringSamples, map_clustering, sample_clusterings
 from corefsample.documents._annotated import AnnotatedDocument
-from corefsample.documents._scored import ScoredDocument
 from corefsample.documents._tokens import Tokens, span_head
 from corefsample.errors import InputError, ParameterError, ParameterHint, shown
 from corefsample.files._paths import PathLike
-from corefsample.formats.annotated._conll2012 import write_conll2012
-from corefsample.formats.annotated._corefud import write_corefud
 from corefsample.formats.scored._writing import QuarantineFile
 from corefsample.metrics._metric_counts import n_repeated_spans, reading_order, spans_paired_by_head
 from corefsample.metrics._scores import ClusteringScores, ScoreSamples, clustering_scores, metric_posterior

@@ -14,20 +14,11 @@ from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
+from corefsample import InputError, ParameterError, ScoredDocument
 from corefsample._arrays import pd
 from corefsample._machine import processors
 from corefsample.documents._faults import Rejected
-from corefsample.documents._scored import ScoredDocument
-from corefsample.errors import InputError, ParameterError
-from corefsample.files._atomic import (
-    new_file,
-    put_in_place,
-    remove_file,
-    require_writable,
-    write_bytes,
-    write_csv,
-    write_json,
-)
+from corefsample.files import _atomic as atomic
 from corefsample.files._paths import Inputs, is_file, local_name, require_suffix
 from corefsample.files._reading import read_json
 from corefsample.formats.scored._stream import SUFFIXES
@@ -164,7 +155,7 @@ def score_corpus(inputs: Inputs, options: ScoreOptions, *, on_progress: Progress
     is_left = _parts_folder(path).is_dir() and not is_file(path + RECORD_SUFFIX)
     overwrite = options.overwrite or is_left
     record_path = free_outputs(path, RECORD_SUFFIX, QUARANTINE, overwrite=overwrite)
-    require_writable(path)
+    atomic.require_writable(path)
     selection = Selection(options.where)
     documents = DocumentInputs(
         inputs,
@@ -195,11 +186,11 @@ def score_corpus(inputs: Inputs, options: ScoreOptions, *, on_progress: Progress
         joined = store.path / f"joined{suffix}"
         files = [each.folder / _DOCUMENTS for each in stored if each.record["documents"]]
         join(files, joined, overwrite=True)
-        remove_file(record_path)  # an earlier run's record, because its output is about to be replaced
-        remove_file(path + QUARANTINE)
+        atomic.remove_file(record_path)  # an earlier run's record, because its output is about to be replaced
+        atomic.remove_file(path + QUARANTINE)
         if rejected:
-            write_bytes(path + QUARANTINE, quarantine_lines(rejected), overwrite=True)
-        put_in_place(str(joined), path)
+            atomic.write_bytes(path + QUARANTINE, quarantine_lines(rejected), overwrite=True)
+        atomic.put_in_place(str(joined), path)
         source = options.mentions or ("annotated" if documents.first_of("news") is None else "parse")
         values = {
             "out": path,
@@ -226,7 +217,7 @@ def score_corpus(inputs: Inputs, options: ScoreOptions, *, on_progress: Progress
             settings=settings,
             summary=values,
         )
-        write_json(record_path, record)
+        atomic.write_json(record_path, record)
         store.remove()
     return values
 
@@ -240,11 +231,11 @@ def tally_values(tally: ScoringTally, texts: TextTally) -> dict[str, Any]:
 def _written_duplicates(documents: DocumentInputs, path: str) -> str | None:
     """Write the list of articles with the text of an earlier one, and warn if they are counted too; return its path."""
     name = path + DUPLICATES_SUFFIX
-    remove_file(name)
+    atomic.remove_file(name)
     if not documents.repeated:
         return None
-    with new_file(name, overwrite=True) as partial:
-        write_csv(pd.DataFrame(documents.repeated, columns=["doc_id", "date", "first"]), partial)
+    with atomic.new_file(name, overwrite=True) as partial:
+        atomic.write_csv(pd.DataFrame(documents.repeated, columns=["doc_id", "date", "first"]), partial)
     if documents.duplicates == "keep":
         doc_id, _, first = documents.repeated[0]
         logging.getLogger("corefsample.score").warning(

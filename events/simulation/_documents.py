@@ -14,24 +14,9 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from corefsample import _checks
+from corefsample import AntecedentDistribution, ParameterError, ScoredDocument, Tokens, _checks, sample_clusterings
 from corefsample._arrays import Bools, Floats, Ints, Ints32
-from corefsample.coreference._antecedents import AntecedentDistribution
-from corefsample.coreference._clusterings import sample_clusterings
-from corefsample.documents._scored import ScoredDocument
-from corefsample.documents._tokens import Tokens
-from corefsample.errors import ParameterError
-from events.simulation._story import (
-    NO_COUNTRY,
-    ParsedPhrase,
-    SimulatedCountry,
-    Traits,
-    Uniform,
-    default_countries,
-    news_texts,
-    pick,
-    written,
-)
+from events.simulation import _story
 
 NEW = -1
 
@@ -65,7 +50,7 @@ def simulate_documents(
     temperature: float = 1.0,
     event_share: float = 0.1,
     median_mentions: float = 130.0,
-    countries: Sequence[SimulatedCountry] | None = None,
+    countries: Sequence[_story.SimulatedCountry] | None = None,
     apart: Callable[[ScoredDocument], npt.ArrayLike] | None = None,
 ) -> Iterator[SimulatedDocument]:
     """Simulate articles one after another; article i depends only on i, the seed and the other parameters.
@@ -123,7 +108,7 @@ def simulate_documents(
     if not 10.0 <= median_mentions <= 500.0:
         raise ParameterError(f"must lie in [10, 500], got {median_mentions!r}", parameter="median_mentions")
     _checks.probability("event_share", event_share)
-    all_countries = default_countries() if countries is None else tuple(countries)
+    all_countries = _story.default_countries() if countries is None else tuple(countries)
     rates = _attack_rates(all_countries, start, end)
     # Their number falls on the day after a country's last one, and the first day may be low as well.
     days = {start, *(country.until + datetime.timedelta(1) for country in all_countries if country.until is not None)}
@@ -166,13 +151,13 @@ def simulate_documents(
 
 
 def _article(
-    countries: tuple[SimulatedCountry, ...],
+    countries: tuple[_story.SimulatedCountry, ...],
     rates: Floats,
     start: datetime.date,
     event_share: float,
     n_mentions: int,
-    uniform: Uniform,
-) -> tuple[datetime.date, ParsedPhrase, list[int]]:
+    uniform: _story.Uniform,
+) -> tuple[datetime.date, _story.ParsedPhrase, list[int]]:
     """Choose the date, the topic and the countries of an article, and write it: see `written`."""
     has_attack = uniform() < event_share
     if has_attack:
@@ -184,28 +169,32 @@ def _article(
     existing = [country for country in countries if country.exists(date)]
     if has_attack:
         # The paper preset of the rule matches the first sentence.
-        topic, by_main = "conflict", news_texts().attacks.splitlines()
-        attacks = [pick(uniform, by_main)]
+        topic, by_main = "conflict", _story.news_texts().attacks.splitlines()
+        attacks = [_story.pick(uniform, by_main)]
         while len(attacks) < 4 and uniform() < 0.4:
             by_others = uniform() < 0.35
-            attacks.append(pick(uniform, news_texts().other_attacks.splitlines() if by_others else by_main))
+            attacks.append(
+                _story.pick(uniform, _story.news_texts().other_attacks.splitlines() if by_others else by_main)
+            )
     else:
-        main = pick(uniform, existing)
+        main = _story.pick(uniform, existing)
         # Two topics are twice as frequent as the others.
         frequent = ("markets", "politics")
-        topic = pick(uniform, [name for name in news_texts().topics for _ in range(1 + (name in frequent))])
+        topic = _story.pick(
+            uniform, [name for name in _story.news_texts().topics for _ in range(1 + (name in frequent))]
+        )
         attacks = []
     others = [country for country in existing if country is not main]
-    opponent = pick(uniform, [country for country in others if country.code in main.opponents] or others)
-    ally = pick(uniform, [country for country in others if country is not opponent])
-    return date, *written(topic, (main, opponent, ally), attacks, n_mentions, uniform)
+    opponent = _story.pick(uniform, [country for country in others if country.code in main.opponents] or others)
+    ally = _story.pick(uniform, [country for country in others if country is not opponent])
+    return date, *_story.written(topic, (main, opponent, ally), attacks, n_mentions, uniform)
 
 
 @lru_cache(maxsize=16)
-def _attack_rates(countries: tuple[SimulatedCountry, ...], start: datetime.date, end: datetime.date) -> Floats:
+def _attack_rates(countries: tuple[_story.SimulatedCountry, ...], start: datetime.date, end: datetime.date) -> Floats:
     """Rate of attacks of each country on each day, 0 while it does not exist: float64 (n_days, n_countries)."""
 
-    def rate(country: SimulatedCountry, day: datetime.date) -> float:
+    def rate(country: _story.SimulatedCountry, day: datetime.date) -> float:
         if not country.exists(day):
             return 0.0
         return sum((more for first, last, more in country.episodes if first <= day <= last), start=country.rate)
@@ -266,7 +255,7 @@ MIN_PROB = 1e-4  # candidates of lower probability are left out
 
 
 def candidate_scores(
-    traits: Sequence[Traits],
+    traits: Sequence[_story.Traits],
     mentions: Ints32,
     sentences: Ints32,
     subjects: Bools,
@@ -312,7 +301,7 @@ def candidate_scores(
     of_nouns += 3.2 * same("agreement", nouns)
     of_nouns += 3.8 * same("lemma", nouns) + 0.8 * (same("text", nouns) & ~is_pronoun)
     of_nouns += 3.8 * same("entity", nouns)
-    has_country = np.array([each.country != NO_COUNTRY for each in traits])
+    has_country = np.array([each.country != _story.NO_COUNTRY for each in traits])
     both = has_country[nouns][:, None] & has_country
     of_nouns += np.where(both, np.where(same("country", nouns), 1.2, -2.5), 0.0)
     of_nouns -= 0.08 * (sentence[nouns][:, None] - sentence)

@@ -37,27 +37,15 @@ from corefsample.documents._faults import Rejected
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError, shown
 from corefsample.files._paths import PathLike
-from corefsample.formats.annotated._annotations import (
-    AnnotatedStream,
-    Bracket,
-    BracketPosition,
-    DocumentFaultError,
-    Lines,
-    OnCrossing,
-    RawDocument,
-    WriteCounts,
-    layout,
-    match_brackets,
-    write_annotated,
-)
+from corefsample.formats.annotated import _annotations as annotated
 
 
 def read_conll2012(
     inputs: PathLike | Iterable[PathLike],
     *,
-    on_crossing_sentences: OnCrossing = "skip",
+    on_crossing_sentences: annotated.OnCrossing = "skip",
     on_rejected: Callable[[Rejected], None] | None = None,
-) -> AnnotatedStream:
+) -> annotated.AnnotatedStream:
     """Read documents one after another, in constant memory.
 
     Parameters
@@ -86,7 +74,7 @@ def read_conll2012(
     >>> document.doc_id, document.tokens.extra["speaker"][0]  # doctest: +SKIP
     ('bc/cctv/00/cctv_0000_0', 'Speaker#1')
     """
-    return AnnotatedStream(inputs, _split, on_crossing_sentences, on_rejected)
+    return annotated.AnnotatedStream(inputs, _split, on_crossing_sentences, on_rejected)
 
 
 def write_conll2012(
@@ -95,7 +83,7 @@ def write_conll2012(
     *,
     singletons: bool = True,
     overwrite: bool = False,
-) -> WriteCounts:
+) -> annotated.WriteCounts:
     """Write documents to a new file, which the usual scorers of coreference read.
 
     Documents that came from such a file are equal when they are read back. For others the format has no place for
@@ -123,7 +111,7 @@ def write_conll2012(
     OutputError
         If the file cannot be written.
     """
-    return write_annotated(documents, path, _lines, singletons=singletons, overwrite=overwrite)
+    return annotated.write_annotated(documents, path, _lines, singletons=singletons, overwrite=overwrite)
 
 
 def _lines(document: AnnotatedDocument, mentions: Sequence[int]) -> Iterator[str]:
@@ -163,7 +151,9 @@ def _coreference(document: AnnotatedDocument, mentions: Sequence[int]) -> dict[i
         numbers: dict[str, int] = {}
         names = [str(numbers.setdefault(name, len(numbers))) for name in names]
     column = {}
-    for token, (openings, closings, singles) in layout(document.mentions[list(mentions), :2].tolist()).items():
+    for token, (openings, closings, singles) in annotated.layout(
+        document.mentions[list(mentions), :2].tolist()
+    ).items():
         pieces = [f"({names[i]}" for i in openings] + [f"({names[i]})" for i in singles]
         column[token] = "|".join(pieces + [f"{names[i]})" for i in closings])
     return column
@@ -187,9 +177,11 @@ def _doc_id(name: str, number: str | None) -> str:
     return name if number is None else f"{name}_{int(number)}"
 
 
-def _split(path: str, lines: Iterable[tuple[int, str]], on_crossing: OnCrossing) -> Iterator[RawDocument]:
+def _split(
+    path: str, lines: Iterable[tuple[int, str]], on_crossing: annotated.OnCrossing
+) -> Iterator[annotated.RawDocument]:
     """Yield the documents of a file; rows outside of all documents make one that is invalid."""
-    raw: RawDocument | None = None
+    raw: annotated.RawDocument | None = None
     for numbered in lines:
         text = numbered[1]
         begin = _BEGIN.fullmatch(text)
@@ -199,7 +191,7 @@ def _split(path: str, lines: Iterable[tuple[int, str]], on_crossing: OnCrossing)
             match = _NAME.fullmatch(begin[1]) if begin else None
             name, part = (match[1], match[2]) if match else (begin[1] if begin else "", None)
             block = [numbered]
-            raw = RawDocument(_doc_id(name, part), block, partial(_document, name, part, block, on_crossing))
+            raw = annotated.RawDocument(_doc_id(name, part), block, partial(_document, name, part, block, on_crossing))
         elif raw is not None:
             raw.lines.append(numbered)
             if _END.fullmatch(text):
@@ -209,16 +201,18 @@ def _split(path: str, lines: Iterable[tuple[int, str]], on_crossing: OnCrossing)
         yield raw
 
 
-def _document(name: str, part: str | None, lines: Lines, on_crossing: OnCrossing) -> AnnotatedDocument:
+def _document(
+    name: str, part: str | None, lines: annotated.Lines, on_crossing: annotated.OnCrossing
+) -> AnnotatedDocument:
     """Parse one part of a document."""
     if not name:
         rule = "a row must be between #begin document (name); and #end document"
-        raise DocumentFaultError(lines[0][0], "", f"{rule}, got {shown(lines[0][1])}")
+        raise annotated.DocumentFaultError(lines[0][0], "", f"{rule}, got {shown(lines[0][1])}")
     sentences = _sentences(lines[1:])
     last_number, last_text = lines[-1]
     if not _END.fullmatch(last_text):
         rule = "a document must end with #end document"
-        raise DocumentFaultError(last_number, "", f"{rule}, got {shown(last_text)} last")
+        raise annotated.DocumentFaultError(last_number, "", f"{rule}, got {shown(last_text)} last")
     rows = [cells for sentence in sentences for _, cells in sentence]
     middles = [cells[_FIRST:-1] for cells in rows]
     columns = {
@@ -233,8 +227,8 @@ def _document(name: str, part: str | None, lines: Lines, on_crossing: OnCrossing
         except ValueError as error:
             number, cells = sentences[k][error.args[0]]
             reason = f"the parse bits of a sentence must be a tree, got {shown(cells[_FIRST + 1])}"
-            raise DocumentFaultError(number, names[k], reason) from None
-    matched, skipped = match_brackets(_brackets(sentences, names), "coreference", on_crossing, names)
+            raise annotated.DocumentFaultError(number, names[k], reason) from None
+    matched, skipped = annotated.match_brackets(_brackets(sentences, names), "coreference", on_crossing, names)
     sent = np.repeat(np.arange(len(sentences), dtype=np.int32), list(map(len, sentences)))
     mentions = []
     for mention in matched:
@@ -264,7 +258,7 @@ def _document(name: str, part: str | None, lines: Lines, on_crossing: OnCrossing
     )
 
 
-def _sentences(lines: Lines) -> list[list[tuple[int, list[str]]]]:
+def _sentences(lines: annotated.Lines) -> list[list[tuple[int, list[str]]]]:
     """Line and cells of each row, by sentence; the rows of one sentence have equally many cells."""
     lines = [(number, text) for number, text in lines if not text.startswith("#")]
     cells_of = _row_reader([text for _, text in lines if text.strip()])
@@ -278,21 +272,23 @@ def _sentences(lines: Lines) -> list[list[tuple[int, list[str]]]]:
         for number, cells in sentence:
             if len(cells) != width:
                 reason = f"a row must have {width} columns, as all rows of the sentence, got {len(cells)}"
-                raise DocumentFaultError(number, f"sentence {len(sentences)}", reason)
+                raise annotated.DocumentFaultError(number, f"sentence {len(sentences)}", reason)
     return sentences
 
 
-def _brackets(sentences: Sequence[Sequence[tuple[int, list[str]]]], names: Sequence[str]) -> Iterator[Bracket]:
+def _brackets(
+    sentences: Sequence[Sequence[tuple[int, list[str]]]], names: Sequence[str]
+) -> Iterator[annotated.Bracket]:
     """Yield the brackets of a document."""
     rows = [(k, number, cells[-1]) for k, sentence in enumerate(sentences) for number, cells in sentence]
     for token, (k, number, value) in enumerate(rows):
-        position = BracketPosition(token, token + 1, token, k, number)
+        position = annotated.BracketPosition(token, token + 1, token, k, number)
         for piece in value.split("|") if value not in ("-", "_") else ():
             match = _PIECE.fullmatch(piece)
             if match is None or not (match[1] or match[3]):
                 rule = "must be - or brackets like (1), (1 or 1), bars between them"
-                raise DocumentFaultError(number, names[k], f"coreference: {rule}, got {shown(value)}")
-            yield Bracket(match[2], bool(match[1]), bool(match[3]), position, piece, match[2])
+                raise annotated.DocumentFaultError(number, names[k], f"coreference: {rule}, got {shown(value)}")
+            yield annotated.Bracket(match[2], bool(match[1]), bool(match[3]), position, piece, match[2])
 
 
 def _row_reader(rows: list[str]) -> Callable[[str], list[str]]:

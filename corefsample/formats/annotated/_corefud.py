@@ -36,25 +36,8 @@ from corefsample.documents._faults import Rejected
 from corefsample.documents._tokens import EMPTY_COLUMN, NO_SPEAKER, SPEAKER
 from corefsample.errors import ParameterError, shown
 from corefsample.files._paths import PathLike
-from corefsample.formats.annotated._annotations import (
-    AnnotatedStream,
-    OnCrossing,
-    WriteCounts,
-    layout,
-    write_annotated,
-)
-from corefsample.formats.annotated._corefud_reading import (
-    COMMENT,
-    DATE_KEYS,
-    DEFAULT_FIELDS,
-    IDS,
-    META,
-    PARTS,
-    attribute_name,
-    fault_of_fields,
-    metadata_name,
-    split_corefud,
-)
+from corefsample.formats.annotated import _annotations as annotated
+from corefsample.formats.annotated import _corefud_reading as reading
 
 _FORBIDDEN = re.compile(r"[()|\t\r\n]")  # in any field
 _NOT_WRITTEN = ("Entity=", "Bridge=", "SplitAnte=", "Split=")  # attributes of MISC that name entities
@@ -64,9 +47,9 @@ _MEANT = frozenset("%-=|()[]<>,: \t")  # characters with a meaning in the format
 def read_corefud(
     inputs: PathLike | Iterable[PathLike],
     *,
-    on_crossing_sentences: OnCrossing = "skip",
+    on_crossing_sentences: annotated.OnCrossing = "skip",
     on_rejected: Callable[[Rejected], None] | None = None,
-) -> AnnotatedStream:
+) -> annotated.AnnotatedStream:
     """Read documents one after another, in constant memory.
 
     A document begins at ``# newdoc id``. A document without an id is named after the file and its number in it, and a
@@ -101,7 +84,7 @@ def read_corefud(
     >>> document.mention_text(0), document.entities[0]  # doctest: +SKIP
     ('Introduction', '1')
     """
-    return AnnotatedStream(inputs, split_corefud, on_crossing_sentences, on_rejected)
+    return annotated.AnnotatedStream(inputs, reading.split_corefud, on_crossing_sentences, on_rejected)
 
 
 def write_corefud(
@@ -110,7 +93,7 @@ def write_corefud(
     *,
     singletons: bool = True,
     overwrite: bool = False,
-) -> WriteCounts:
+) -> annotated.WriteCounts:
     """Write documents to a new file; they are equal when they are read back.
 
     An ``eid`` denotes one entity throughout a file, as scorers read it, so an id that an earlier document uses gets the
@@ -149,9 +132,9 @@ def write_corefud(
 
     def lines_of(document: AnnotatedDocument, mentions: Sequence[int]) -> Iterator[str]:
         nonlocal fields
-        declared = document.entity_fields or tuple(DEFAULT_FIELDS.split("-"))
+        declared = document.entity_fields or tuple(reading.DEFAULT_FIELDS.split("-"))
         fields, number, ids = fields or declared, next(numbers), dict[str, str]()
-        fault = fault_of_fields(declared)
+        fault = reading.fault_of_fields(declared)
         if fault is None and declared != fields:
             fault = f"must be the same in a file ({'-'.join(fields)}), got {'-'.join(declared)}"
         if fault is not None:
@@ -167,7 +150,7 @@ def write_corefud(
                 used_ids.add(ids[entity])
         return _lines(document, mentions, fields, ids)
 
-    return write_annotated(documents, path, lines_of, singletons=singletons, overwrite=overwrite)
+    return annotated.write_annotated(documents, path, lines_of, singletons=singletons, overwrite=overwrite)
 
 
 def _lines(
@@ -194,7 +177,7 @@ def _lines(
             rule = "metadata must have names that a comment can represent"
             raise ParameterError(f"{rule}, got {shown(name)}", place=location)
         plain = isinstance(value, str) and "\n" not in value and "\r" not in value
-        prefix = "" if name.startswith(META) and metadata_name(name) == name else META
+        prefix = "" if name.startswith(reading.META) and reading.metadata_name(name) == name else reading.META
         header.append(f"# {prefix}{name} = {value if plain else json.dumps(value)}")
     for k, (start, end) in enumerate(document.tokens.sentences().values()):
         notes = document.sentences[k] if document.sentences else _generated(document, k, start, end)
@@ -218,7 +201,7 @@ def _entity_values(
     """Value of ``Entity=`` of each token; "" for a token without brackets."""
     brackets = sorted(_brackets(document, mentions, fields, ids), key=lambda bracket: (bracket[0], -bracket[1]))
     values = [""] * len(document.tokens)
-    for token, (openings, closings, singles) in layout((start, end) for start, end, _, _ in brackets).items():
+    for token, (openings, closings, singles) in annotated.layout((start, end) for start, end, _, _ in brackets).items():
         closing = "".join(f"{brackets[i][3]})" for i in closings)
         opening = "".join(f"({brackets[i][2]}" for i in openings)
         single = "".join(f"({brackets[i][2]})" for i in singles)
@@ -241,9 +224,9 @@ def _brackets(
     # Number of words and empty nodes of the document before each token.
     numbers = (tokens + np.searchsorted(np.array(n_tokens_before, np.int64), tokens, side="right")).tolist()
     missing = [""] * document.n_mentions
-    columns = [document.attributes.get(attribute_name(name), missing) for name in fields]
-    part_texts = document.attributes.get(PARTS, missing)
-    id_field = next(k for k, name in enumerate(fields) if name in IDS)
+    columns = [document.attributes.get(reading.attribute_name(name), missing) for name in fields]
+    part_texts = document.attributes.get(reading.PARTS, missing)
+    id_field = next(k for k, name in enumerate(fields) if name in reading.IDS)
     for i in mentions:
         first, last, head = document.mentions[i].tolist()
         bounds = (text.split("-") for text in part_texts[i].split())
@@ -268,12 +251,16 @@ def _brackets(
 def _dated_metadata(document: AnnotatedDocument) -> dict[str, Any]:
     """Metadata of a document, with its date unless a reader finds this date in its metadata or comments."""
     comments = document.sentences[0].comments if document.sentences else ()
-    texts: dict[str, Any] = {match[1]: match[2] for match in map(COMMENT.fullmatch, comments) if match}
-    texts |= {key: document.metadata.get(metadata_name(key)) for key in DATE_KEYS if key.startswith(META)}
-    text = next((str(texts[key]).strip() for key in DATE_KEYS if texts.get(key)), None)
+    texts: dict[str, Any] = {match[1]: match[2] for match in map(reading.COMMENT.fullmatch, comments) if match}
+    texts |= {
+        key: document.metadata.get(reading.metadata_name(key))
+        for key in reading.DATE_KEYS
+        if key.startswith(reading.META)
+    }
+    text = next((str(texts[key]).strip() for key in reading.DATE_KEYS if texts.get(key)), None)
     if document.date is None or text == document.date.isoformat():
         return dict(document.metadata)
-    return {**document.metadata, metadata_name(DATE_KEYS[0]): document.date.isoformat()}
+    return {**document.metadata, reading.metadata_name(reading.DATE_KEYS[0]): document.date.isoformat()}
 
 
 def _rows(document: AnnotatedDocument, entities: Sequence[str], location: str) -> list[str]:

@@ -15,16 +15,7 @@ from corefsample.documents._annotated import AnnotatedDocument, SentenceNotes
 from corefsample.documents._scored import FIELDS
 from corefsample.documents._tokens import EMPTY_COLUMN, SPEAKER, STRING_COLUMNS, Tokens
 from corefsample.errors import shown
-from corefsample.formats.annotated._annotations import (
-    Bracket,
-    BracketPosition,
-    DocumentFaultError,
-    Lines,
-    MatchedMention,
-    OnCrossing,
-    RawDocument,
-    match_brackets,
-)
+from corefsample.formats.annotated import _annotations as annotated
 
 META = "meta::"
 NEWDOC = re.compile(r"#\s*newdoc(?:\s+id\s*=\s?(.*))?\s*")
@@ -43,10 +34,12 @@ _PART = re.compile(r"(.+)\[([0-9]+)/([0-9]+)\]", re.DOTALL)
 _PERCENT = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 
 
-def split_corefud(path: str, lines: Iterable[tuple[int, str]], on_crossing: OnCrossing) -> Iterator[RawDocument]:
+def split_corefud(
+    path: str, lines: Iterable[tuple[int, str]], on_crossing: annotated.OnCrossing
+) -> Iterator[annotated.RawDocument]:
     """Yield the documents of a file: each begins at ``# newdoc``, the first one at the first sentence."""
     stem = os.path.basename(path).removesuffix(".gz").removesuffix(".conllu") if path != "-" else "stdin"
-    raw: RawDocument | None = None
+    raw: annotated.RawDocument | None = None
     declared: str | None = None
     count = 0
     for block in _blocks(lines):
@@ -57,8 +50,8 @@ def split_corefud(path: str, lines: Iterable[tuple[int, str]], on_crossing: OnCr
                 yield raw
             count += 1
             doc_id = (newdoc and newdoc[1]) or (stem if newdoc is None else f"{stem}-{count}")
-            sentences: list[Lines] = []
-            raw = RawDocument(doc_id, [], partial(_document, doc_id, sentences, declared, on_crossing))
+            sentences: list[annotated.Lines] = []
+            raw = annotated.RawDocument(doc_id, [], partial(_document, doc_id, sentences, declared, on_crossing))
         sentences.append(block)
         raw.lines.extend([*block, (block[-1][0] + 1, "")])
         for _, text in block:
@@ -68,9 +61,9 @@ def split_corefud(path: str, lines: Iterable[tuple[int, str]], on_crossing: OnCr
         yield raw
 
 
-def _blocks(lines: Iterable[tuple[int, str]]) -> Iterator[Lines]:
+def _blocks(lines: Iterable[tuple[int, str]]) -> Iterator[annotated.Lines]:
     """Yield the lines between blank lines."""
-    block: Lines = []
+    block: annotated.Lines = []
     for number, text in lines:
         if text and not text.isspace():
             block.append((number, text))
@@ -81,7 +74,9 @@ def _blocks(lines: Iterable[tuple[int, str]]) -> Iterator[Lines]:
         yield block
 
 
-def _document(doc_id: str, sentences: list[Lines], declared: str | None, on_crossing: OnCrossing) -> AnnotatedDocument:
+def _document(
+    doc_id: str, sentences: list[annotated.Lines], declared: str | None, on_crossing: annotated.OnCrossing
+) -> AnnotatedDocument:
     """Parse a document; `declared` are the fields of ``Entity=`` that are declared before it."""
     # Empty nodes are tokens if one of them is in a mention, or nothing is annotated; in other annotated corpora they
     # stand for ellipsis only and are no mentions.
@@ -106,7 +101,7 @@ def _document(doc_id: str, sentences: list[Lines], declared: str | None, on_cros
             if key == _DECLARATION:
                 if k > 0 and value != declared:
                     rule = f"must not change within a document ({declared or 'none before'})"
-                    raise DocumentFaultError(number, name, f"{_DECLARATION}: {rule}, got {shown(value)}")
+                    raise annotated.DocumentFaultError(number, name, f"{_DECLARATION}: {rule}, got {shown(value)}")
                 declared, declared_line = value, number
             elif match and key.startswith(META) and k == 0 and metadata_name(key) not in metadata:
                 metadata[metadata_name(key)] = match[2]
@@ -118,17 +113,19 @@ def _document(doc_id: str, sentences: list[Lines], declared: str | None, on_cros
         date = iso_date(text)
         if date is None:
             key = next(key for key in DATE_KEYS if key in dates)
-            raise DocumentFaultError(number, "", f"{key}: must be an ISO date (2024-05-31), got {shown(text)}")
+            raise annotated.DocumentFaultError(
+                number, "", f"{key}: must be an ISO date (2024-05-31), got {shown(text)}"
+            )
     fields = () if declared is None else tuple(declared.split("-"))
     fault = fault_of_fields(fields) if declared is not None else None
     if fault is not None:
-        raise DocumentFaultError(declared_line, "", f"{_DECLARATION}: {fault}")
+        raise annotated.DocumentFaultError(declared_line, "", f"{_DECLARATION}: {fault}")
     if declared is None and rows.annotations:
         position = rows.annotations[0][1]
         reason = f"{_DECLARATION}: must be declared in a document with Entity=, got none"
         hint = f"put its fields into the first line of the file, usually # {_DECLARATION} = {DEFAULT_FIELDS}"
-        raise DocumentFaultError(position.line, rows.sentences[position.sentence], reason, hint)
-    mentions, skipped = match_brackets(_brackets(rows, fields), "Entity", on_crossing, rows.sentences)
+        raise annotated.DocumentFaultError(position.line, rows.sentences[position.sentence], reason, hint)
+    mentions, skipped = annotated.match_brackets(_brackets(rows, fields), "Entity", on_crossing, rows.sentences)
     tokens = rows.tokens()
     heads = tokens.head.tolist()
     # The span of a discontinuous mention is the part with the head.
@@ -201,7 +198,7 @@ class _Rows:
         self.has_zeros = has_zeros
         self.sentences: list[str] = []
         self.notes: list[SentenceNotes] = []
-        self.annotations: list[tuple[str, BracketPosition]] = []
+        self.annotations: list[tuple[str, annotated.BracketPosition]] = []
         self.words: list[int] = []
         self._columns: dict[str, list[str]] = {name: [] for name in _COLUMNS}
         self._heads: list[int] = []
@@ -209,7 +206,7 @@ class _Rows:
         # Form of an empty node ("" of a word), speaker, and whether a blank follows, by token.
         self._further: dict[str, list[Any]] = {EMPTY_COLUMN: [], SPEAKER: [], "space_after": []}
 
-    def add(self, block: Lines, n_comments: int, name: str, speaker: str, comments: list[str]) -> None:
+    def add(self, block: annotated.Lines, n_comments: int, name: str, speaker: str, comments: list[str]) -> None:
         """Read one sentence: `n_comments` is the number of its first lines to skip, `comments` those to write back."""
         self.sentences.append(name)
         numbers: list[int] = []  # line of each token: words, and empty nodes that are tokens
@@ -240,7 +237,9 @@ class _Rows:
                 raise self._fault(number, f"Entity: must appear once, got it {len(entities)} times")
             token = len(self._sent)
             if entities:
-                position = BracketPosition(token, token + is_token, len(self.words), len(self.sentences) - 1, number)
+                position = annotated.BracketPosition(
+                    token, token + is_token, len(self.words), len(self.sentences) - 1, number
+                )
                 self.annotations.append((entities[0], position))
                 cells[_MISC] = "|".join(part for part in attributes if not part.startswith(_ENTITY)) or "_"
             self.words.append(token if is_token else -1)
@@ -296,11 +295,11 @@ class _Rows:
         heads, sent = np.array(self._heads, np.int32), np.array(self._sent, np.int32)
         return Tokens(**columns, head=heads, sent=sent, extra=extra)
 
-    def _fault(self, number: int, reason: str) -> DocumentFaultError:
-        return DocumentFaultError(number, self.sentences[-1], reason)
+    def _fault(self, number: int, reason: str) -> annotated.DocumentFaultError:
+        return annotated.DocumentFaultError(number, self.sentences[-1], reason)
 
 
-def _brackets(rows: _Rows, fields: Sequence[str]) -> Iterator[Bracket]:
+def _brackets(rows: _Rows, fields: Sequence[str]) -> Iterator[annotated.Bracket]:
     """Yield the brackets of a document."""
     for value, position in rows.annotations:
         chunks = _CHUNK.findall(value)
@@ -308,7 +307,7 @@ def _brackets(rows: _Rows, fields: Sequence[str]) -> Iterator[Bracket]:
             _raise_fault(rows, position, f"must be brackets like (e1-...), (e1-... or e1), got {shown(value)}")
         for chunk in chunks:
             if chunk[0] != "(":
-                yield Bracket(chunk[:-1], False, True, position, chunk)
+                yield annotated.Bracket(chunk[:-1], False, True, position, chunk)
                 continue
             values = tuple(chunk[1:].rstrip(")").split("-", len(fields) - 1))
             id_field = next(i for i, name in enumerate(fields) if name in IDS)
@@ -318,10 +317,10 @@ def _brackets(rows: _Rows, fields: Sequence[str]) -> Iterator[Bracket]:
             if not entity or not 1 <= part <= n_parts:
                 rule = f"an opening bracket must contain an id in field {id_field + 1}, parts as [1/2]"
                 _raise_fault(rows, position, f"{rule}, got {shown(chunk)}")
-            yield Bracket(name, True, chunk.endswith(")"), position, chunk, entity, values, part, n_parts)
+            yield annotated.Bracket(name, True, chunk.endswith(")"), position, chunk, entity, values, part, n_parts)
 
 
-def _head(mention: MatchedMention, fields: Sequence[str], rows: _Rows, heads: Sequence[int]) -> int:
+def _head(mention: annotated.MatchedMention, fields: Sequence[str], rows: _Rows, heads: Sequence[int]) -> int:
     """Token that the field head names, or the first token whose syntactic head lies outside the span."""
     head_text = dict(zip(fields, mention.bracket.values, strict=False)).get("head")
     if head_text:
@@ -337,8 +336,8 @@ def _head(mention: MatchedMention, fields: Sequence[str], rows: _Rows, heads: Se
     return next(token for token in span_tokens if heads[token] not in span_tokens)
 
 
-def _raise_fault(rows: _Rows, position: BracketPosition, reason: str) -> NoReturn:
-    raise DocumentFaultError(position.line, rows.sentences[position.sentence], f"Entity: {reason}")
+def _raise_fault(rows: _Rows, position: annotated.BracketPosition, reason: str) -> NoReturn:
+    raise annotated.DocumentFaultError(position.line, rows.sentences[position.sentence], f"Entity: {reason}")
 
 
 def _decoded(name: str) -> str:
