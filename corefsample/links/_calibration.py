@@ -13,13 +13,8 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Bytes, Floats, HtmlTable, Ints8, Ints32, Result, fields_of, pd
+from corefsample.calibration import _binning as binning
 from corefsample.calibration import _error
-from corefsample.calibration._binning import (
-    BrierDecomposition,
-    block_bin_pairs,
-    brier_decomposition,
-    default_bin_size,
-)
 from corefsample.calibration._draws import errors_of_sums, multiplicities, rooted
 from corefsample.calibration._reliability import ReliabilityCurve
 from corefsample.calibration._validation import Norm, checked_level, checked_norm, generator
@@ -164,7 +159,7 @@ class GroupCalibration:
     simulated: _error.Interval
     debiased: float | None
     p_value: float | None
-    brier: BrierDecomposition
+    brier: binning.BrierDecomposition
     curve: ReliabilityCurve
 
     def __repr__(self) -> str:
@@ -286,7 +281,7 @@ def calibrate_links(
     if not tables.n_pairs:
         raise InputError("gold must annotate at least two mentions of some document, got no pair")
     if bin_size is None:
-        bin_size = default_bin_size(tables.n_pairs)
+        bin_size = binning.default_bin_size(tables.n_pairs)
     _checks.whole("bin_size", bin_size, 1)
     parts = [("all", "all pairs", np.ones(tables.n_pairs, np.bool_))]
     for partition, names, codes in (("distance", DISTANCES, tables.distances), ("kind", PAIR_KINDS, tables.pair_kinds)):
@@ -294,7 +289,7 @@ def calibrate_links(
     groups = []
     for number, (partition, name, is_member) in enumerate(parts, start=1):
         members = tables.q[is_member], tables.y[is_member], tables.documents[is_member]
-        blocks = block_bin_pairs(*members, bin_size=bin_size)
+        blocks = binning.block_bin_pairs(*members, bin_size=bin_size)
         bins, has_blocks = blocks.bins, blocks.n_blocks > 1
         settings: dict[str, Any] = {"norm": norm, "n_resamples": n_resamples, "seed": seed}
         groups.append(
@@ -307,7 +302,7 @@ def calibrate_links(
                 _error.simulated_interval(bins, level=level, **settings),
                 _error.binned_error(bins, norm=norm, debiased=True) if norm in ("rms", "mse") else None,
                 _error.calibration_test(blocks, **settings).p_value if has_blocks else None,
-                brier_decomposition(bins),
+                binning.brier_decomposition(bins),
                 ReliabilityCurve.of_bins(blocks if has_blocks else bins, level=level),
             )
         )
@@ -426,7 +421,7 @@ def compare_links(
     return compare_scorers(
         (first.q, first.y, first.documents),
         (second.q, second.y, second.documents),
-        bin_size=default_bin_size(first.n_pairs) if bin_size is None else bin_size,
+        bin_size=binning.default_bin_size(first.n_pairs) if bin_size is None else bin_size,
         norm=norm,
         level=level,
         n_resamples=n_resamples,
@@ -449,7 +444,7 @@ def compare_scorers(
     sums: list[Floats] = []
     noises, n_bins = [], []
     for q, y, documents in scorers:
-        blocks = block_bin_pairs(q, y, documents, bin_size=bin_size)
+        blocks = binning.block_bin_pairs(q, y, documents, bin_size=bin_size)
         total, residual = blocks.bins.n, blocks.sum_q - blocks.sum_y
         deviations = residual - blocks.n * (residual.sum(axis=0) / total)
         # The squared calibration error that chance adds to the true one.

@@ -15,13 +15,8 @@ from corefsample import _checks
 from corefsample._arrays import Bytes, Floats, Ints, Ints32
 from corefsample._random import document_key
 from corefsample._random_kernels import GAMMA, splitmix64
+from corefsample.coreference import _clusterings
 from corefsample.coreference._antecedents import AntecedentDistribution
-from corefsample.coreference._clusterings import (
-    ClusteringSamples,
-    map_clustering,
-    sample_clusterings,
-    sample_rescored,
-)
 from corefsample.coreference._conditioning import CannotLinks, Conditioned
 from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._scored import ScoredDocument
@@ -105,7 +100,7 @@ class DrawnRecalibration:
             parameters = self.temperatures[block, None], self.biases[block, None], offsets
             scores = recalibrated_scores(antecedents.scores, *parameters)
             stream["first_sample"] = first_sample + int(bounds[block[0]])
-            labels, conditioning = sample_rescored(antecedents, scores, sizes[block], **stream)
+            labels, conditioning = _clusterings.sample_rescored(antecedents, scores, sizes[block], **stream)
             blocks.append(labels)
             conditioned = conditioning if conditioned is None or conditioning is None else conditioned + conditioning
         return blocks[0] if len(blocks) == 1 else np.concatenate(blocks, axis=1), conditioned
@@ -365,12 +360,12 @@ class DocumentPosterior:
         if samples.size and recalibrated is not None:
             labels, conditioned = recalibrated.labels(antecedents, kinds, samples, n_samples, **stream)
         elif samples.size:
-            clusterings = sample_clusterings(antecedents, n_samples=samples.size, **stream)
+            clusterings = _clusterings.sample_clusterings(antecedents, n_samples=samples.size, **stream)
             labels, conditioned = clusterings.labels.T, clusterings.conditioned
         likely = antecedents if recalibrated is None else recalibrated.recalibration.apply(antecedents, kinds)
-        return PosteriorSamples(samples, labels, map_clustering(likely), conditioned)
+        return PosteriorSamples(samples, labels, _clusterings.map_clustering(likely), conditioned)
 
-    def clusterings(self, *, n_samples: int = 1000, seed: int = 0) -> ClusteringSamples:
+    def clusterings(self, *, n_samples: int = 1000, seed: int = 0) -> _clusterings.ClusteringSamples:
         """Sampled clusterings; of one of several parses, as if all samples had it.
 
         Parameters
@@ -379,7 +374,7 @@ class DocumentPosterior:
             Number of clusterings, at least 1, and seed of the samples, in [0, 2**64).
         """
         samples = replace(self, share=(0.0, 1.0)).sample(n_samples=n_samples, seed=seed)
-        return ClusteringSamples(samples.labels.T, seed, self.doc_id)
+        return _clusterings.ClusteringSamples(samples.labels.T, seed, self.doc_id)
 
 
 def samples_of_share(share: tuple[float, float], *, n_samples: int = 1000, seed: int = 0, doc_id: str = "") -> Ints:
