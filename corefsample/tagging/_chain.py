@@ -288,9 +288,9 @@ class LinearChain(HtmlTable):
         Returns
         -------
         tags
-            int32 (k, n): sequences, best first; of equal score, in lexicographic order of tags.
+            Sequences, int32 (k, n), best first; of equal score, in lexicographic order of tags.
         log_probs
-            float64 (k,): natural log of each sequence's probability.
+            Natural logarithm of each sequence's probability, float64 (k,).
 
         Raises
         ------

@@ -318,5 +318,5 @@ def tables_with_error(
 
 def _interval(draws: Floats | Ints, level: float) -> Floats:
     """Ends of the central interval of the draws in each column: float64 (2, ...)."""
-    tails = (1.0 - level) / 2.0, (1.0 + level) / 2.0
+    tails = np.round([(1.0 - level) / 2.0, (1.0 + level) / 2.0], 12)  # (1 - .95) / 2 is above .025, which adds a draw
     return np.asarray(np.quantile(draws, tails, axis=0, method="inverted_cdf"), np.float64)

@@ -106,7 +106,22 @@ class DocumentStream(FileSeries):
         *,
         on_progress: Callable[[int, int, int], None] | None = None,
     ) -> Iterator[ScoredDocument]:
-        """Yield the documents, at least one: see `batches`. `faults_of` returns rows to reject with their reasons."""
+        """Yield the valid documents, at least one.
+
+        Parameters
+        ----------
+        faults_of
+            Function of a batch of valid documents that returns the rows to reject with their reasons. By default none
+            is rejected.
+        on_progress
+            Function that is called after each batch with the bytes read, the bytes of all files, and the number of
+            documents. By default progress is not reported.
+
+        Raises
+        ------
+        InputError
+            If a document is invalid and `on_rejected` is None, or if no document is valid.
+        """
         batches: Iterator[tuple[DocumentBatch, dict[int, None]]] = self.batches(
             lambda batch: ({}, faults_of(batch)), on_progress=on_progress, may_be_empty=lambda: False
         )
@@ -131,6 +146,13 @@ class DocumentStream(FileSeries):
             documents. By default progress is not reported.
         may_be_empty
             Function that returns whether a stream without a valid document is allowed. By default it is.
+
+        Yields
+        ------
+        batch
+            Documents of the stream.
+        results
+            Results of `inspect` by row of the batch.
 
         Raises
         ------
