@@ -62,7 +62,7 @@ class UncertainRecalibration:
     recalibration
         The recalibration fitted to all documents.
     draws
-        Refits to resampled documents, such as those of `RecalibrationFitter.bootstrap`; empty if there are none.
+        Refits to resampled documents, which `RecalibrationFitter.bootstrap` returns; empty by default.
     domain_effect
         Standard deviations of the parameters between domains, or None if they are unknown.
     base

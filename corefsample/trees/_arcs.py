@@ -192,7 +192,7 @@ class ArcDistribution(HtmlTable):
         """Draw trees, exactly and independently.
 
         The root is drawn from its exact marginals. Given the root, Wilson's algorithm draws the rest by random walks. A
-        sample whose walks take long is drawn anew, token by token, each head from its exact probabilities given those
+        sample whose walks take long is drawn again, token by token, each head from its exact probabilities given those
         before. That is no source of bias: the number of steps is independent of the tree, as the cycles that the walks
         erase are.
 

@@ -13,10 +13,9 @@ from typing import Any
 import click
 
 from corefsample import __version__
-from corefsample._lazy import explained
 from corefsample.files._atomic import FULL
 from events.commands._parser import FAILURE, INTERRUPTED, SETTINGS, TERMINATED, TRY_AGAIN, USAGE, Failure, help_of
-from events.commands._screen import print_error, print_json
+from events.commands._screen import described, print_error, print_json
 
 _UNCHECKED_OBJECTS = 20_000  # with Python's 700, garbage collection takes a tenth of the time of a short run
 _COMMANDS = {
@@ -200,7 +199,7 @@ def _status(arguments: Sequence[str] | None) -> int:
     except Exception as error:
         if os.environ.get("COREFSAMPLE_TRACEBACK"):
             raise
-        message, status = _described(error), FAILURE
+        message, status = described(error), FAILURE
         if isinstance(error, OSError) and error.errno in FULL:
             status, fields["kind"] = TRY_AGAIN, "DiskFull"
         elif isinstance(error, ConnectionError) and not isinstance(error, BrokenPipeError):
@@ -219,17 +218,3 @@ def _usage_message(error: click.ClickException) -> str:
         return message
     listed = "commands" if isinstance(context.command, click.Group) else "options"
     return f"{message} ('{context.command_path} --help' lists the {listed})"
-
-
-def _described(error: Exception) -> str:
-    """Describe an unexpected error; an error of the operating system is described with its file."""
-    if isinstance(error, OSError) and error.strerror:
-        if error.filename is None:
-            return f"a file, or standard output, must be accessible, got: {error.strerror}"
-        return f"{os.fsdecode(error.filename)}: file or folder must be accessible, got: {error.strerror}"
-    if isinstance(error, ModuleNotFoundError):
-        return str(explained(error, "this command"))
-    # Notes name the document that was processed.
-    notes = "".join(f" {note}" for note in getattr(error, "__notes__", ()))
-    name = "out of memory" if isinstance(error, MemoryError) else type(error).__name__
-    return f"{name}: {error}{notes}".rstrip(": ") + " (COREFSAMPLE_TRACEBACK=1 shows where)"

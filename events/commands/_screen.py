@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from corefsample._lazy import explained
 from events._summary import Pairs, Summary, counted
 
 if TYPE_CHECKING:
@@ -146,3 +147,17 @@ def progress(task: str, as_json: bool) -> Iterator[Mapping[str, Callable[..., No
     finally:
         if is_watched():
             click.echo(_ERASED, err=True, nl=False)
+
+
+def described(error: Exception) -> str:
+    """Describe an unexpected error; an error of the operating system is described with its file."""
+    if isinstance(error, OSError) and error.strerror:
+        if error.filename is None:
+            return f"a file, or standard output, must be accessible, got: {error.strerror}"
+        return f"{os.fsdecode(error.filename)}: file or folder must be accessible, got: {error.strerror}"
+    if isinstance(error, ModuleNotFoundError):
+        return str(explained(error, "this command"))
+    # Notes name the document that was processed.
+    notes = "".join(f" {note}" for note in getattr(error, "__notes__", ()))
+    name = "out of memory" if isinstance(error, MemoryError) else type(error).__name__
+    return f"{name}: {error}{notes}".rstrip(": ") + " (COREFSAMPLE_TRACEBACK=1 shows where)"

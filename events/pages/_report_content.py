@@ -123,7 +123,7 @@ def read_report(
 
 
 def _run_folder(folder: PathLike) -> Path:
-    """The folder of a finished run; raise InputError if there is none."""
+    """The folder of a finished run; raise InputError for any other folder."""
     path = Path(folder)
     inner = path / "run"  # a demo's run is a folder in the demo's
     if not (path / "run.json").is_file():

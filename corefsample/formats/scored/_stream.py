@@ -157,7 +157,8 @@ class DocumentStream(FileSeries):
         Raises
         ------
         InputError
-            If a document is invalid and `on_rejected` is None, or if there must be a valid document and none is.
+            If a document is invalid and `on_rejected` is None, or if `may_be_empty` returns False and every document is
+            invalid.
         """
         seen = SeenIds()
         n_documents = 0

@@ -282,7 +282,7 @@ def _npy_bytes(array: npt.NDArray[Any]) -> bytes:
 
 
 def _npy_array(data: bytes, dtype: npt.DTypeLike, field: str) -> npt.NDArray[Any]:
-    """Read an .npy file of one dimension; raise InputError if it is none, or of another type."""
+    """Read an .npy file of one dimension; raise InputError for any other content."""
     try:
         array: npt.NDArray[Any] = np.lib.format.read_array(io.BytesIO(data), allow_pickle=False)
     except _HEADER_ERRORS as error:
