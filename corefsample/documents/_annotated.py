@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -18,6 +19,7 @@ from corefsample.documents._scored import BaseDocument, ScoredDocument, require_
 from corefsample.documents._tokens import Tokens, counted
 from corefsample.errors import ParameterError
 
+NOTES_FIELD = "conllu"  # metadata of a scored document: `CorefudNotes`
 _SPAN_COLUMNS = ("doc_id", "mention", "start", "end", "head", "entity", "text")
 
 
@@ -35,6 +37,23 @@ class SentenceNotes:
 
     comments: tuple[str, ...] = ()
     further_rows: tuple[tuple[int, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CorefudNotes:
+    """What a document of CoNLL-U has beyond the fields of a scored document, whose metadata keeps it.
+
+    Attributes
+    ----------
+    entity_fields, sentences
+        Fields of `AnnotatedDocument` with these names.
+    mentions
+        Start, end, entity and attributes by name of each annotated mention.
+    """
+
+    entity_fields: tuple[str, ...] | None = None
+    sentences: tuple[SentenceNotes, ...] = ()
+    mentions: tuple[tuple[int, int, str, dict[str, str]], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -103,7 +122,8 @@ class AnnotatedDocument(BaseDocument):
         Parameters
         ----------
         document
-            Scored document with tokens.
+            Scored document with tokens. What CoNLL-U has beyond its fields is in its metadata if it was scored by this
+            library; attributes of mentions belong to the gold entities.
         labels
             Integers (n_mentions,): mentions with equal labels belong to one entity, as in `map_clustering` and in one
             row of `ClusteringSamples.labels`. By default the document's gold entities are used; mentions without a gold
@@ -126,15 +146,34 @@ class AnnotatedDocument(BaseDocument):
         else:
             raise ParameterError("is required for a document without gold", parameter="labels", place=location)
         annotated = [i for i, entity in enumerate(entities) if entity is not None]
-        n_left_out = len(entities) - len(annotated)
+        n_left_out, mentions = len(entities) - len(annotated), document.mentions[annotated]
+        names = [entity for entity in entities if entity is not None]
+        metadata = dict(document.metadata)
+        try:
+            notes = msgspec.convert(metadata.pop(NOTES_FIELD, {}), CorefudNotes)
+        except msgspec.ValidationError as error:
+            rule = f"must be as `corefsample score` writes it, got: {error}"
+            raise ParameterError(rule, parameter=NOTES_FIELD, place=location) from None
+        attributes: dict[str, list[str]] = {}
+        if labels is None:
+            rows: dict[tuple[int, int, str], list[dict[str, str]]] = {}
+            for start, end, entity, values in reversed(notes.mentions):
+                rows.setdefault((start, end, entity), []).append(values)
+            keys = [(start, end, entity) for (start, end, _), entity in zip(mentions.tolist(), names, strict=True)]
+            by_mention = [(rows.get(key) or [{}]).pop() for key in keys]  # mentions that were not annotated have none
+            for name in dict.fromkeys(name for *_, values in notes.mentions for name in values):
+                attributes[name] = [values.get(name, "") for values in by_mention]
         return cls(
             doc_id=document.doc_id,
             tokens=document.tokens,
-            mentions=document.mentions[annotated],
-            entities=[entity for entity in entities if entity is not None],
+            mentions=mentions,
+            entities=names,
             date=document.date,
-            metadata=document.metadata,
+            attributes=attributes,
+            metadata=metadata,
             skipped={"not_annotated": n_left_out} if n_left_out else {},
+            entity_fields=notes.entity_fields if labels is None else None,
+            sentences=notes.sentences,
         )
 
     @property
@@ -175,8 +214,22 @@ class AnnotatedDocument(BaseDocument):
             date=self.date,
             tokens=self.tokens,
             gold=list(self.entities),
-            metadata=self.metadata,
+            metadata=self.scored_metadata,
         )
+
+    @property
+    def scored_metadata(self) -> dict[str, Any]:
+        """Metadata for a scored document, with what `from_scored` needs to make the annotated document again."""
+        rows = enumerate(zip(self.mentions.tolist(), self.entities, strict=True))
+        mentions = tuple(
+            (start, end, entity, {name: column[i] for name, column in self.attributes.items()})
+            for i, ((start, end, _), entity) in rows
+            if self.attributes
+        )
+        notes = CorefudNotes(self.entity_fields, self.sentences, mentions)
+        if notes == CorefudNotes():
+            return dict(self.metadata)
+        return {**self.metadata, NOTES_FIELD: msgspec.to_builtins(notes)}
 
     def _repr_html_(self) -> str:
         return self._html(self.labels.tolist(), self.entities)

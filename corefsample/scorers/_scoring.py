@@ -144,7 +144,8 @@ def score_documents(
         seen = document_checksum(document.tokens) in scorer.seen
         if tally is not None:
             tally.add(scored, gold, known_words(scorer, tokens), seen=seen)
-        metadata = scored_metadata(scorer, {**document.metadata, **scheme_metadata(own_scheme, tokens.dep)}, seen=seen)
+        metadata = document.scored_metadata if isinstance(document, AnnotatedDocument) else document.metadata
+        metadata = scored_metadata(scorer, {**metadata, **scheme_metadata(own_scheme, tokens.dep)}, seen=seen)
         fields: Any = {"mentions": spans, "antecedents": scored.distribution, "gold": gold, "metadata": metadata}
         if isinstance(document, ScoredDocument):
             yield dataclasses.replace(document, **fields)

@@ -122,9 +122,7 @@ def labels_of(document: ScoredDocument, clustering: str, seed: int) -> Ints32:
 def _annotated(document: ScoredDocument, clustering: str | None, seed: int) -> AnnotatedDocument:
     """Annotate a scored document with the entities of a clustering, by default with its gold entities."""
     if clustering not in (None, "gold"):
-        labels = labels_of(document, str(clustering), seed)
-        # Annotations of the parse that refer to gold entities (bridging) do not belong to this clustering.
-        return AnnotatedDocument.from_scored(document, labels).with_clustering(labels)
+        return AnnotatedDocument.from_scored(document, labels_of(document, str(clustering), seed))
     if document.gold is None:
         hint = ParameterHint("clustering", "can be map or sample")
         raise ParameterError("gold is required to write gold entities", hint=hint)

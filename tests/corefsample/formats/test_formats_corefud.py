@@ -3,6 +3,7 @@
 import dataclasses
 import datetime
 import gzip
+import json
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -18,8 +19,10 @@ from references import annotated_formats as reference
 from references.annotated_formats import plain_document, spans
 
 from corefsample import AntecedentDistribution, InputError, ParameterError, ScoredDocument, Tokens, read_documents
-from corefsample.documents._annotated import AnnotatedDocument
+from corefsample.documents._annotated import NOTES_FIELD, AnnotatedDocument
+from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._faults import Rejected
+from corefsample.documents._scored import FIELDS
 from corefsample.formats.annotated._corefud import read_corefud, write_corefud
 
 GUM_FIELDS = "GRP-etype-infstat-salience-centering-minspan-link-identity"
@@ -353,6 +356,16 @@ def test_what_is_written_reads_back_equal(document: AnnotatedDocument) -> None:
     again, _ = written([found])
     assert again == text
     assert read_one(again) == found
+    assert written([through_scores(found)])[0] == text
+
+
+def through_scores(document: AnnotatedDocument) -> AnnotatedDocument:
+    """The gold entities of a document that was written as a scored one and read back."""
+    nothing: list[list[Any]] = [[] for _ in range(document.n_mentions)]
+    scored_document = document.scored(AntecedentDistribution.from_lists(nothing, nothing))
+    fields = json.loads(json.dumps(DocumentBatch.of([scored_document]).to_json(0)))
+    metadata = {name: value for name, value in fields.items() if name not in FIELDS}
+    return AnnotatedDocument.from_scored(dataclasses.replace(scored_document, metadata=metadata))
 
 
 @settings(max_examples=40)
@@ -399,7 +412,8 @@ def test_empty_nodes_and_multiword_tokens_are_written_where_they_stood_and_count
     text += sentence("1 a 0 Entity=(e4--3", "1.1 z _ _", "2 b 1 Entity=e4)", comments=["# text = ab"])
     document = read_one(text)
     assert heads(document) == [0, 2, 3, 5]
-    assert written([document])[0] == text.replace("e1)(e3--1)", "(e3--1)e1)").replace("(e2)", "(e2--1)")
+    expected = text.replace("e1)(e3--1)", "(e3--1)e1)").replace("(e2)", "(e2--1)")
+    assert written([document])[0] == written([through_scores(document)])[0] == expected
 
 
 def test_a_sentence_that_came_without_gets_an_id_and_its_text() -> None:
@@ -495,6 +509,18 @@ def test_a_scored_document_is_written_with_its_gold_or_with_any_clustering() -> 
     assert labels.entities == ("e1", "e1", "e2")
     assert labels.labels.tolist() == [0, 0, 2]
     assert clusters_after_writing(labels) == reference.clusters(labels)
+
+
+def test_attributes_belong_to_gold_entities_and_sentences_to_every_clustering() -> None:
+    document = read_one(words("(e1-x-1-)", "", "(e2-y-1-z)", comments=[*header(), "# sent_id = s"]))
+    scored_document = document.scored(AntecedentDistribution.from_lists([[], [0]], [[], [0.0]]))
+    gold = AnnotatedDocument.from_scored(dataclasses.replace(scored_document, gold=[None, "e2"]))
+    assert gold.attributes == {"etype": ["y"], "other": ["z"]}
+    other = AnnotatedDocument.from_scored(scored_document, np.array([0, 0], np.int32))
+    assert (dict(other.attributes), other.sentences) == ({}, document.sentences)
+    with pytest.raises(ParameterError) as raised:
+        AnnotatedDocument.from_scored(scored(gold=[1, 1, 1], metadata={NOTES_FIELD: {"sentences": "text"}}))
+    assert raised.value.parameter == NOTES_FIELD
 
 
 def clusters_after_writing(document: AnnotatedDocument) -> Counter[Any]:
