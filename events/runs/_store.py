@@ -12,10 +12,12 @@ import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import corefsample
+import events
 from corefsample.documents._faults import Rejected
 from corefsample.errors import InputError, OutputError, ParameterError
 from corefsample.files._atomic import unwritable, write_json
@@ -28,6 +30,14 @@ _FORMAT = 8
 LOCK_NAME = ".lock"
 _RECORD, _SOURCES = "record.json", "sources.json"
 _PART_NAME = re.compile(r"[0-9a-f]{64}-[0-9a-f]{16}")
+_PACKAGES = tuple(Path(package.__path__[0]) for package in (corefsample, events))
+
+
+@cache
+def _code_checksum() -> str:
+    """SHA-256 of all modules of the packages: a part that other code computed is not used."""
+    modules = [path.read_bytes() for package in _PACKAGES for path in sorted(package.rglob("*.py"))]
+    return hashlib.sha256(b"\0".join(modules)).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +139,8 @@ class PartStore:
     path: Path
 
     def key(self, *values: Any) -> str:
-        """SHA-256 of the versions of this package and of the store, and of JSON values on which a result depends."""
-        text = json.dumps([_FORMAT, corefsample.__version__, *values], sort_keys=True)
+        """SHA-256 of the code, the version of the store, and JSON values on which a result depends."""
+        text = json.dumps([_FORMAT, _code_checksum(), *values], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
     def find(self, key: str, *, raise_first_fault: bool = False) -> StoredPart | None:

@@ -20,6 +20,7 @@ from references import scoring as sr
 from run_cases import PART, Case, complete, computed_by_two, documents, engine_options, in_groups, left, stop_after
 
 from corefsample import InputError, OutputError, ParameterError
+from events.runs import _store
 from events.runs._store import PartStore, opened_store
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # the cluster's
@@ -154,6 +155,18 @@ def test_a_checksum_is_remembered_until_the_file_changes(tmp_path: Path, monkeyp
     (after,) = store.sources([str(path)])
     assert after.fingerprint != before.fingerprint
     assert store.key(before.fingerprint) != store.key(after.fingerprint)
+
+
+def test_a_part_that_other_code_computed_has_another_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = PartStore(tmp_path).key("a")
+    copy = tmp_path / "code"
+    shutil.copytree(PROJECT / "events", copy)
+    (copy / "counts" / "_counter.py").write_text("other code")
+    monkeypatch.setattr("events.runs._store._PACKAGES", (_store._PACKAGES[0], copy))
+    _store._code_checksum.cache_clear()
+    after = PartStore(tmp_path).key("a")
+    _store._code_checksum.cache_clear()
+    assert before != after
 
 
 def test_a_damaged_part_is_not_found_again(tmp_path: Path) -> None:
