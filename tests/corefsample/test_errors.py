@@ -72,7 +72,6 @@ def test_errors_survive_pickling() -> None:
 DIST = AntecedentDistribution.from_lists([[], [0], [0, 1]], [[], [0.5], [0.0, 1.0]])
 DOC = ScoredDocument("d", np.array([[i, i + 1, i] for i in range(3)]), DIST, gold=["a", "a", "b"])
 BARE = dataclasses.replace(DOC, gold=None)
-DRAWN = sample_clusterings(DIST, n_samples=5)
 
 MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     "a document is not its distribution": (lambda: sample_clusterings(DOC), "pass document.antecedents"),  # type: ignore[arg-type]

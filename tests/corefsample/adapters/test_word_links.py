@@ -127,7 +127,6 @@ def test_the_hooks_record_scores_antecedents_and_spans_and_are_removed(level: st
 BAD = [
     ((SCORES[:3], INDICES), {}, "scores and antecedents must have one row per token"),
     ((SCORES, INDICES), {"spans": {1: (2, 3)}}, "spans[1] must contain its head 1"),
-    (SCORES, {}, "prediction must be scores and antecedents"),
 ]
 
 
@@ -142,7 +141,5 @@ def test_other_objects_are_rejected() -> None:
         from_spacy_experimental("text", (SCORES, INDICES), doc_id="a")
     with pytest.raises(ParameterError, match="document must be a Stanza Document, got str"):
         from_stanza("text", (SCORES, INDICES), doc_id="a")
-    with pytest.raises(ParameterError, match="scores must be scores and antecedents, got None"):
-        from_stanza(stanza_document(), None, doc_id="a")  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="must have 1 or 2 more columns than antecedents"):
         from_stanza(stanza_document(), (SCORES[:, 1:], INDICES), doc_id="a")

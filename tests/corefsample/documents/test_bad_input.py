@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from expected_errors import error
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from references import coreference as references
@@ -18,6 +19,7 @@ from strategies.documents import BREAKAGES, COMPLETE, Breakage, Document
 
 from corefsample import InputError, read_documents, write_documents
 from corefsample.documents._faults import Rejected
+from corefsample.errors import DamagedFileError
 
 
 def line_of(document: Document) -> bytes:
@@ -75,11 +77,8 @@ LINK = b'{"doc_id": "d", "mentions": [[0, 1, 0], [0, 1, 0]], "antecedents": [[],
 
 LINES = {
     "no_end": (b'{"doc_id": "d"', ("JSON",)),
-    "words": (b"no JSON at all", ("JSON", "no JSON at all")),
     "list": (b"[1, 2]", ("JSON object", "[1, 2]")),
-    "null": (b"null", ("JSON object", "null")),
     "nan": (LINK % b"NaN", ("doc_id 'd'", "scores[1][0] must be finite", "got nan")),
-    "infinity": (LINK % b"Infinity", ("doc_id 'd'", "scores[1][0] must be finite", "got inf")),
     "score_out_of_range": (LINK % b"1e999", ("doc_id 'd'", "scores[1][0]", "got inf")),
     "metadata_out_of_range": (MINIMAL + b', "size": 1e999}', ("doc_id 'd'", "size must be finite", "got inf")),
     "nan_in_depth": (MINIMAL + b', "deep": ' + b"[" * 900 + b"NaN" + b"]" * 900 + b"}", ()),
@@ -91,7 +90,6 @@ LINES = {
     ),  # too deep, or a list
     "surrogate_doc_id": (b'{"doc_id": "\\ud800", "mentions": [], "antecedents": [], "scores": []}', ("JSON",)),
     "no_utf8_in_doc_id": (b'{"doc_id": "d\xff", "mentions": [], "antecedents": [], "scores": []}', ("utf-8",)),
-    "latin1": ('{"doc_id": "Zürich", "mentions": [], "antecedents": [], "scores": []}'.encode("latin-1"), ("utf-8",)),
     "newline_in_a_name": (
         line_of(COMPLETE | {"tokens": COMPLETE["tokens"] | {"a\nb": ["X"]}}),
         ("must be as long as tokens.text (3), got 1",),
@@ -167,30 +165,16 @@ def test_the_line_set_aside_is_the_line_that_came() -> None:
 # --- files -------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """A folder with a good file."""
-    (tmp_path / "good.jsonl").write_bytes(line_of(COMPLETE))
-    return tmp_path
-
-
-def assert_rejected(paths: Any, *fragments: str) -> None:
-    with pytest.raises(InputError) as caught:
-        list(read_documents(paths))
-    for fragment in fragments:
-        assert fragment in str(caught.value)
-    assert "\n" not in str(caught.value)
-
-
 WHOLE = gzip.compress(b"".join(line_of(good(number)) + b"\n" for number in range(50)))
 
 
 @pytest.mark.parametrize("place", [2, 12, 40, -6])
-def test_damaged_gzip_is_rejected(folder: Path, place: int) -> None:
+def test_damaged_gzip_is_rejected(tmp_path: Path, place: int) -> None:
     raw = bytearray(WHOLE)
     raw[place] ^= 0xFF
-    (folder / "bad.jsonl.gz").write_bytes(raw)
-    assert_rejected(folder / "bad.jsonl.gz", "bad.jsonl.gz: line ")
+    (tmp_path / "bad.jsonl.gz").write_bytes(raw)
+    with error(DamagedFileError, place="bad.jsonl.gz: line "):
+        list(read_documents(tmp_path / "bad.jsonl.gz"))
 
 
 # --- anything ----------------------------------------------------------------------------------------------

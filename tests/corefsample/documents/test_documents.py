@@ -41,13 +41,6 @@ def document(**fields: Any) -> ScoredDocument:
 # --- tokens ------------------------------------------------------------------------------------------------
 
 
-def test_heads_and_sentences_are_read_only_32_bit_integers() -> None:
-    parse = tokens()
-    assert parse.head.dtype == parse.sent.dtype == np.int32
-    with pytest.raises(ValueError, match="read-only"):
-        parse.head[0] = 0
-
-
 @pytest.mark.parametrize(
     ("sent", "bounds"),
     [
@@ -60,21 +53,16 @@ def test_sentences_are_runs_of_tokens(sent: list[int], bounds: dict[int, tuple[i
     assert tokens(sent=sent).sentences() == bounds
 
 
-@pytest.mark.parametrize(
-    ("columns", "message"),
-    [
-        ({"lemma": ["troop"]}, "tokens.lemma must be as long as tokens.text (3), got 1"),
-        ({"extra": {"xpos": ["NNS"]}}, "tokens.xpos must be as long as tokens.text (3), got 1"),
-        ({"head": [-1, 2, 1]}, "tokens.head must form trees, got a cycle through token 1"),
-        ({"head": [1.0, -1.0, 1.0]}, "tokens.head must be whole numbers"),
-        ({"head": [1, -1, 2**32 + 1]}, "tokens.head"),
-        ({"extra": {"text": ["a", "b", "c"]}}, "text"),
-    ],
-)
-def test_tokens_that_break_a_rule_are_rejected(columns: dict[str, Any], message: str) -> None:
-    with pytest.raises(ParameterError) as error:
+@pytest.mark.parametrize("head", [[1.0, -1.0, 1.0], [1, -1, 2**32 + 1]], ids=str)
+def test_heads_of_tokens_must_be_whole_numbers_of_32_bits(head: Any) -> None:
+    with pytest.raises(ParameterError, match="head"):
+        tokens(head=head)
+
+
+@pytest.mark.parametrize("columns", [{"lemma": ["a"]}, {"extra": {"xpos": ["a"]}}, {"extra": {"text": ["a"] * 3}}])
+def test_tokens_that_break_a_rule_are_rejected(columns: dict[str, Any]) -> None:
+    with pytest.raises(ParameterError, match=next(iter(columns.get("extra", columns)))):
         tokens(**columns)
-    assert message in str(error.value)
 
 
 def has_cycle(heads: list[int]) -> bool:
@@ -119,9 +107,7 @@ def test_the_text_of_a_mention_is_its_words() -> None:
         ({"mentions": [[0.5, 1.5, 0.5], [1, 2, 1]]}, "mentions"),
         ({"mentions": [[0, 2**32 + 1, 0], [1, 2, 1]]}, "mentions"),
         ({"mentions": [[0, 1], [0, 0], [1, 0]]}, "mentions"),  # six numbers, but no threes
-        ({"mentions": [[0, 1, 0], [1, 2]]}, "mentions"),
         ({"date": datetime.datetime(2024, 5, 6, 7, 8)}, "date"),
-        ({"gold": [1.5, None]}, "gold"),
         ({"gold": np.array([True, False])}, "gold"),
         ({"metadata": {"doc_id": "other"}}, "metadata"),
     ],

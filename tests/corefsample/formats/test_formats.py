@@ -225,22 +225,18 @@ def test_something_else_among_documents_is_named(ten: list[ScoredDocument], tmp_
 
 @every_format
 @pytest.mark.parametrize(
-    ("metadata", "message"),
-    [
-        ({"a": float("nan")}, r"metadata\.a must be finite, got nan"),
-        ({"a": [1.0, {"b": float("inf")}]}, r"metadata\.a\[1\]\.b must be finite, got inf"),
-        ({"a": (0.0, float("-inf"))}, r"metadata\.a\[1\] must be finite, got -inf"),
-        ({"a": object()}, r"metadata must be what JSON can represent, got .*object"),
-        ({"a": "\ud800"}, r"metadata must be what JSON can represent, got .*surrogates"),
-    ],
-    ids=["nan", "inf", "tuple", "object", "surrogate"],
+    ("value", "name"),
+    [([1.0, {"b": float("inf")}], "metadata.a[1].b"), ((0.0, float("nan")), "metadata.a[1]")]
+    + [(value, "metadata") for value in (object(), "\ud800")],
+    ids=["inf", "tuple", "object", "surrogate"],
 )
 def test_metadata_that_json_cannot_represent_is_rejected_and_never_null(
-    ten: list[ScoredDocument], tmp_path: Path, ending: str, metadata: dict[str, Any], message: str
+    ten: list[ScoredDocument], tmp_path: Path, ending: str, value: Any, name: str
 ) -> None:
-    bad = dataclasses.replace(ten[0], doc_id="bad", metadata=metadata)
-    with pytest.raises(ParameterError, match=f"^document 11: doc_id 'bad': {message}"):
+    bad = dataclasses.replace(ten[0], doc_id="bad", metadata={"a": value})
+    with error(ParameterError, place="document 11: doc_id 'bad'") as caught:
         write_documents([*ten, bad], tmp_path / f"out{ending}")
+    assert caught.value.message.startswith(f"{name} must be ")
     assert os.listdir(tmp_path) == ["source.jsonl"]
 
 

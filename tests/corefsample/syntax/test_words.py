@@ -31,7 +31,6 @@ def grammar(text: str, lemma: str, upos: str, **extra: str) -> list[int]:
     ("form", "upos", "expected"),
     [
         ("I", "PRON", (Kind.PERSONAL, 1, Number.SINGULAR, Gender.ANIMATE)),
-        ("ours", "PRON", (Kind.POSSESSIVE, 1, Number.PLURAL, Gender.ANIMATE)),
         ("you", "PRON", (Kind.PERSONAL, 2, Number.UNKNOWN, Gender.ANIMATE)),
         ("His", "PRON", (Kind.POSSESSIVE, 3, Number.SINGULAR, Gender.MALE)),
         ("herself", "PRON", (Kind.REFLEXIVE, 3, Number.SINGULAR, Gender.FEMALE)),
@@ -39,13 +38,10 @@ def grammar(text: str, lemma: str, upos: str, **extra: str) -> list[int]:
         ("They", "PRON", (Kind.PERSONAL, 3, Number.PLURAL, Gender.UNKNOWN)),
         ("those", "DET", (Kind.DEMONSTRATIVE, 3, Number.PLURAL, Gender.NEUTER)),
         ("who", "PRON", (Kind.RELATIVE, 3, Number.UNKNOWN, Gender.ANIMATE)),
-        ("everyone", "PRON", (Kind.INDEFINITE, 3, Number.SINGULAR, Gender.ANIMATE)),
         ("the", "DET", (Kind.DEFINITE_ARTICLE, 0, 0, 0)),
-        ("An", "DET", (Kind.INDEFINITE_ARTICLE, 0, 0, 0)),
         ("there", "PRON", (Kind.EXISTENTIAL, 3, 0, Gender.NEUTER)),
         # A word that could be a pronoun and is none.
         ("that", "SCONJ", (Kind.NONE, 0, 0, 0)),
-        ("there", "ADV", (Kind.NONE, 0, 0, 0)),
         ("mine", "NOUN", (Kind.NONE, 3, Number.SINGULAR, Gender.NEUTER)),
     ],
 )
@@ -56,20 +52,14 @@ def test_english_pronouns_and_articles_are_listed(form: str, upos: str, expected
 @pytest.mark.parametrize(
     ("form", "lemma", "upos", "number", "gender"),
     [
-        ("tables", "table", "NOUN", Number.PLURAL, Gender.NEUTER),
-        ("table", "table", "NOUN", Number.SINGULAR, Gender.NEUTER),
         ("dogs", "dog", "NOUN", Number.PLURAL, Gender.UNKNOWN),  # he, she or it
-        ("children", "child", "NOUN", Number.PLURAL, Gender.ANIMATE),
         ("police", "police", "NOUN", Number.PLURAL, Gender.COLLECTIVE),
         ("team", "team", "NOUN", Number.SINGULAR, Gender.COLLECTIVE),
-        ("vexation", "vexation", "NOUN", Number.SINGULAR, Gender.NEUTER),
         ("twaddler", "twaddler", "NOUN", Number.SINGULAR, Gender.UNKNOWN),  # perhaps a person, by the ending
-        ("women", "woman", "NOUN", Number.PLURAL, Gender.FEMALE),
         ("Mr.", "Mr.", "PROPN", Number.SINGULAR, Gender.MALE),
         ("Mary", "Mary", "PROPN", Number.SINGULAR, Gender.FEMALE),
         ("Alps", "Alp", "PROPN", Number.PLURAL, Gender.NEUTER),
         ("Paris", "Paris", "PROPN", Number.SINGULAR, Gender.NEUTER),
-        ("NATO", "NATO", "PROPN", Number.SINGULAR, Gender.COLLECTIVE),
         ("Rose", "Rose", "PROPN", Number.SINGULAR, Gender.FEMALE),  # a plant where it is a noun
         ("rose", "rose", "NOUN", Number.SINGULAR, Gender.NEUTER),
         ("Zyx", "Zyx", "PROPN", Number.SINGULAR, Gender.UNKNOWN),
@@ -93,19 +83,14 @@ def test_pronouns_of_other_languages_are_recognised_by_features() -> None:
     ("form", "upos", "meaning"),
     [
         ("teacher", "NOUN", Meaning.PERSON),
-        ("grandmother", "NOUN", Meaning.PERSON),
         ("committee", "NOUN", Meaning.GROUP),
         ("Monday", "PROPN", Meaning.TIME),
-        ("river", "NOUN", Meaning.PLACE),
         ("Peter", "PROPN", Meaning.GIVEN_NAME),
         ("1999", "NUM", Meaning.YEAR),
-        ("1990s", "NUM", Meaning.YEAR),
         ("7", "NUM", Meaning.NUMERAL),
         ("twaddler", "NOUN", Meaning.PERHAPS_PERSON),
         ("vexation", "NOUN", Meaning.PERHAPS_EVENT),
-        ("blueness", "NOUN", Meaning.PERHAPS_ABSTRACT),
         ("Zyx", "PROPN", Meaning.UNKNOWN),
-        ("run", "VERB", Meaning.UNKNOWN),
     ],
 )
 def test_meaning_is_by_list_then_by_ending(form: str, upos: str, meaning: int) -> None:
@@ -132,16 +117,7 @@ def test_features_and_tags_that_are_null_count_as_none_and_others_are_rejected()
 
 @pytest.mark.parametrize(
     ("text", "ending"),
-    [
-        ("Running", "-ingAa"),
-        ("NATO", "-atoAA"),
-        ("I", "-iAa"),
-        ("cat", "-cataa"),
-        ("1999", "-99900"),
-        ("b2b", "-b2ba0"),
-        ("x-y", "-x-y--"),
-        ("", "---"),
-    ],
+    [("Running", "-ingAa"), ("NATO", "-atoAA"), ("I", "-iAa"), ("1999", "-99900"), ("x-y", "-x-y--"), ("", "---")],
 )
 def test_endings_are_three_letters_and_a_shape(text: str, ending: str) -> None:
     assert word_rows(tokens_of((text, text, "NOUN")))[0, Column.ENDING] == word_hash(ending)

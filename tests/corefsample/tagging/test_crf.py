@@ -65,24 +65,11 @@ def test_a_transition_that_training_lacks_has_the_weight_0() -> None:
     assert model.fitted.transitions[0, 1] > 0.0
 
 
-def test_basic_attributes_are_the_words() -> None:
-    assert basic_attributes(["The", "dog"]) == [["w=The"], ["w=dog"]]
-
-
 def test_advanced_attributes_by_hand() -> None:
     assert shape("ABCDEFg1234567") == "XXXXxdddd"  # long runs are cut
     assert advanced_attributes(["A", "Mid-1990s"])[1] == [
-        "w=Mid-1990s",
-        "lower=mid-1990s",
-        "-1=a",
-        "-2=<1>",
-        "+1=</1>",
-        "+2=</2>",
-        "-1,0=a mid-1990s",
-        "0,+1=mid-1990s </1>",
-        "shape=Xxx-ddddx",
-        "classes=Xx-dx",
-        "length=9",
+        *("w=Mid-1990s", "lower=mid-1990s", "-1=a", "-2=<1>", "+1=</1>", "+2=</2>"),
+        *("-1,0=a mid-1990s", "0,+1=mid-1990s </1>", "shape=Xxx-ddddx", "classes=Xx-dx", "length=9"),
         *("prefix=m", "prefix=mi", "prefix=mid", "prefix=mid-"),
         *("suffix=s", "suffix=0s", "suffix=90s", "suffix=990s"),
     ]
@@ -109,11 +96,6 @@ def test_without_crfsuite_the_error_names_the_extra(monkeypatch: pytest.MonkeyPa
 def test_parameters_outside_their_range_are_rejected(option: dict[str, Any]) -> None:
     with error(ParameterError, *option):
         ConditionalRandomField(**option)
-
-
-def test_a_tag_with_a_zero_byte_is_rejected() -> None:
-    with pytest.raises(ParameterError, match=r"^tags must not contain a zero byte, got 'N\\x00'$"):
-        ConditionalRandomField().fit([TaggedSentence(["a"], ["N\0"])])
 
 
 def test_a_file_of_another_kind_is_no_crfsuite_model(tmp_path: Path) -> None:

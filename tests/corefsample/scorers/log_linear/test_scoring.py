@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pandas as pd
 import pytest
 from encoded_texts import atoms, encoded, pairs_of, vocabulary_hashes
+from expected_errors import error
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from references import mention_ranking as reference
@@ -202,16 +203,11 @@ def test_mentions_nested_deeper_than_any_are_scored() -> None:
 
 
 @pytest.mark.parametrize(
-    ("weights", "vocabulary", "message"),
-    [
-        ([0.0] * 3, [], "weights must be as many as a power of two, from 2 to 4194304, got 3"),
-        ([0.0], [], "weights must be as many as a power of two, from 2 to 4194304, got 1"),
-        ([0.0, 0.0], [2, 1], "vocabulary must ascend, got 1 after 2"),
-        ([0.0, 0.0], [1, 1], "vocabulary must ascend, got 1 after 1"),
-    ],
+    ("weights", "vocabulary", "parameter"),
+    [([0.0] * 3, [], "weights"), ([0.0], [], "weights"), ([0.0, 0.0], [1, 1], "vocabulary")],
 )
-def test_a_model_of_bad_arrays_is_rejected(weights: list[float], vocabulary: list[int], message: str) -> None:
-    with pytest.raises(ParameterError, match=message):
+def test_a_model_of_bad_arrays_is_rejected(weights: list[float], vocabulary: list[int], parameter: str) -> None:
+    with error(ParameterError, parameter):
         AntecedentModel(np.array(weights, np.float32), np.array(vocabulary, np.uint32), SMALL)
 
 
@@ -226,13 +222,7 @@ DAY = datetime.date(1999, 5, 1)
 def scored(**fields: object) -> ScoredDocument:
     dist = cs.AntecedentDistribution.from_lists([[], [0], [0, 1]], [[], [9.0], [9.0, 9.0]])
     spans = np.array([[0, 2, 1], [3, 5, 4], [3, 4, 3]])
-    content: dict[str, object] = {
-        "doc_id": "a",
-        "mentions": spans,
-        "antecedents": dist,
-        "tokens": reference.parsed(SENTENCE),
-    }
-    return ScoredDocument(**{**content, **fields})  # type: ignore[arg-type]
+    return dataclasses.replace(ScoredDocument("a", spans, dist, tokens=reference.parsed(SENTENCE)), **fields)  # type: ignore[arg-type]
 
 
 def annotated() -> AnnotatedDocument:
@@ -300,29 +290,21 @@ def test_documents_are_scored_one_by_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("document", "options", "message"),
+    ("document", "options", "parameter"),
     [
-        (scored(tokens=None), {}, "doc_id 'a': tokens is required"),
-        (scored(), {"scheme": "ptb"}, "doc_id 'a': scheme must be one of ud2, ud1, clearnlp, got 'ptb'"),
-        (scored(), {"mentions": "gold"}, "mentions must be one of annotated, parse, got 'gold'"),
-        (scored(), {"min_prob": 2}, r"doc_id 'a': min_prob must lie in \[0, 1\), got 2"),
-        (
-            scored(tokens=reference.parsed(SENTENCE.replace("nsubj", "SBJ"))),
-            {},
-            r"doc_id 'a': tokens.dep must fit a dependency scheme .*, got 'SBJ'",
+        (scored(tokens=None), {}, None),
+        *(
+            (scored(), {name: value}, name)
+            for name, value in (("scheme", "ptb"), ("mentions", "gold"), ("min_prob", 2))
         ),
+        (scored(tokens=reference.parsed(SENTENCE.replace("nsubj", "SBJ"))), {}, None),
     ],
 )
-def test_documents_without_scores_are_named(document: ScoredDocument, options: dict[str, object], message: str) -> None:
-    with pytest.raises(ParameterError, match=f"^{message}") as raised:
+def test_documents_without_scores_are_named(
+    document: ScoredDocument, options: dict[str, object], parameter: str | None
+) -> None:
+    with error(ParameterError, parameter, None if parameter == "mentions" else "doc_id 'a'"):
         list(score_documents(model(), [document], **options))  # type: ignore[arg-type]
-    assert "\n" not in str(raised.value)
-
-
-# --- several parses of a document scored one by one -----------------------------------------------------------
-
-WORD = Tokens(["run"], ["run"], ["VERB"], ["root"], np.array([-1]), np.array([0]))
-NOUN = dataclasses.replace(WORD, upos=["NOUN"])
 
 
 # --- the English model -----------------------------------------------------------------------------------------
@@ -400,11 +382,9 @@ POET = "poet/NOUN/0/root"
           "painter/NOUN/2/conj"), 0, 0),
         (("poets/NOUN/0/root", "and/CCONJ/3/cc", "painters/NOUN/1/conj"), 2, codes.SEVERAL),
         (("Mary/PROPN/0/root", "and/CCONJ/3/cc", "Peter/PROPN/1/conj"), 2, codes.SEVERAL),
-        (("Mary/PROPN/0/root",), 1, codes.ONE_PERSON),
         (("the/DET/2/det", "king/NOUN/0/root"), 1, codes.ONE_PERSON),
         (("the/DET/2/det", POET), 1, 0),  # by the lists a person of either gender
         (("the/DET/2/det", "table/NOUN/0/root"), 1, 0),
-        (("she/PRON/0/root",), 1, codes.ONE_PERSON),
         (("it/PRON/0/root",), 1, 0),
         (("they/PRON/0/root",), 2, 0),  # perhaps one person
         (("she/PRON/0/root", "and/CCONJ/3/cc", "Peter/PROPN/1/conj"), 2, 0),
@@ -443,7 +423,6 @@ def test_one_person_and_several_have_a_score_reduced_by_the_penalty() -> None:
         ("ZYX ZYX PROPN 2 nsubj", "old old ADJ 3 amod\nrebels rebel", 4.5 + 1.5 + 2.0 - 1.0),
         ("ZYX ZYX PROPN 2 obj", "airline airline", 4.5),
         ("Zyx Zyx PROPN 2 nsubj", "airline airline", 4.0 + 1.5),
-        ("Zyx Zyx PROPN 2 nsubj", "city city", 4.0),
         ("in in ADP 2 case\nZyx Zyx PROPN 3 obl", "city city", 4.0),
         ("Zyx Zyx PROPN 2 nsubj", "dog dog", 0.0),
     ],
