@@ -239,7 +239,7 @@ def test_whitespace_put_between_words_changes_nothing_but_the_blanks(tokens: Tok
 def test_what_spacy_cannot_represent_is_rejected(changes: dict[str, Any]) -> None:
     texts = {"text": ["A", "b"], "lemma": ["a", "b"], "upos": ["DET", "NOUN"], "dep": ["det", "root"]}
     columns = {**texts, "head": [1, -1], "sent": [0, 0]}
-    with pytest.raises(ParameterError, match="^tokens"):
+    with pytest.raises(ParameterError, match=r"^tokens"):
         doc_of_tokens(Tokens(**{**columns, **changes}), VOCAB)
 
 
