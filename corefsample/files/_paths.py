@@ -17,12 +17,12 @@ PathLike = str | os.PathLike[str]
 Inputs = PathLike | Iterable[PathLike]  # one file or several
 
 # Endings of the names of files, by what the files hold: the one table for all formats that the project reads.
-SCORED = (".jsonl", ".jsonl.gz", ".parquet")  # a table with these endings may be news, too
+SCORED = (".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz", ".parquet")  # a table with these endings may be news, too
 COREFUD = (".conllu", ".conllu.gz")
 CONLL2012 = (".conll", "_conll", ".conll.gz", "_conll.gz")
 
 # News: tables, a text in a file, NITF XML, and archives of it.
-SEPARATED = (".csv", ".csv.gz")
+SEPARATED = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 TEXTS = (".txt", ".txt.gz")
 MARKUP = (".xml", ".xml.gz")
 ARCHIVES = (".tgz", ".tar.gz", ".tar")
@@ -32,9 +32,9 @@ NEWS = (*SCORED, *NEWS_ALONE)
 _DOCUMENTS = (".txt", ".doc", ".docx", ".odt", ".rtf", ".pdf", ".htm", ".html", ".md")
 _HINTS = {
     "put the texts into a CSV file with the columns doc_id, date, title and text": _DOCUMENTS,
-    "save it as CSV": (".tsv", ".tab", ".xls", ".xlsx", ".ods"),
+    "save it as CSV": (".tab", ".xls", ".xlsx", ".ods"),
     "`corefsample score` makes scored mentions of it": (
-        *(".csv", ".xml", ".tgz", ".tar", ".conllu", ".conll", "_conll"),
+        *(".csv", ".tsv", ".xml", ".tgz", ".tar", ".conllu", ".conll", "_conll"),
     ),
     "JSON Lines has one object per line and no list around them, and ends in .jsonl": (".json",),
 }

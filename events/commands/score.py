@@ -1,6 +1,6 @@
 """Score the antecedents of mentions, in news or in annotated documents.
 
-INPUTS are dated news, with --pipeline: CSV, Excel, JSON Lines or Parquet with the columns doc_id, date, text and
+INPUTS are dated news, with --pipeline: CSV, TSV, JSON Lines or Parquet with the columns doc_id, date, text and
 title; texts (.txt) with a date such as 2001-09-11 in their names; NITF XML, archives (.tgz) and folders of these;
 or - for JSON Lines on standard input. Or they are annotated corpora (.conllu, .conll, _conll, also with .gz), whose
 mentions and gold are kept; or scored mentions, to be scored again. The commands events and calibrate read the file

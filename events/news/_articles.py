@@ -255,17 +255,18 @@ class ArticleStream(reading.FileSeries):
     ----------
     inputs
         Paths of files and folders, globs, or "-" for JSON Lines on standard input. The ending of a name determines the
-        format: .jsonl, .csv, .txt, .xml (also with .gz), .parquet, and .tgz, .tar.gz, .tar for archives of XML. A
-        folder stands for all such files in it, at any depth, sorted by path; texts (.txt) count only if the folder has
-        no other files. A text is one article, whose doc_id is the name of its file and whose date is in this name. A
-        folder such as date=2001-09-11 gives its date to articles without a date.
+        format: .jsonl, .ndjson, .csv, .tsv, .txt, .xml (also with .gz), .parquet, and .tgz, .tar.gz, .tar for archives
+        of XML. A folder stands for all such files in it, at any depth, sorted by path; texts (.txt) count only if the
+        folder has no other files. A text is one article, whose doc_id is the name of its file and whose date is in this
+        name. A folder such as date=2001-09-11 gives its date to articles without a date.
     text_column, date_column, id_column, title_column
         Names of the columns of a table with these fields. If `id_column` is None, the doc_id is the number of the
         article in its file, as in "news.csv#1", or the name of its XML file or member of an archive. A table may lack
         `title_column`. In NITF XML these fields have fixed elements.
     date_format
-        Format of the dates in tables and in the names of texts, for `datetime.datetime.strptime`. By default, dates are
-        ISO dates (in names also 20010911). The time of day and the time zone are ignored.
+        Format of the dates in tables, also of whole numbers such as 20010911, and in the names of texts, for
+        `datetime.datetime.strptime`. By default, dates are ISO dates (in names also 20010911). The time of day and the
+        time zone are ignored.
     undated
         Treatment of articles without a date: "reject" or "keep".
     on_rejected

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import numbers
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -142,15 +143,16 @@ def _date(record: Record, date_format: str | None, undated: str) -> datetime.dat
         return value
     date_format = date_format if record.in_table else None
     rule = f"{name} must be {'an ISO date' if date_format is None else f'a date in the format {date_format!r}'}"
-    if not isinstance(value, str):
-        raise ArticleFault(f"{rule}, got {shown(value)}")
-    try:
-        if date_format is not None:
-            return datetime.datetime.strptime(value.strip(), date_format).date()
-        return datetime.datetime.fromisoformat(value.strip()).date()
-    except ValueError:
-        hint = _DATE_HINT if record.in_table and date_format is None else None
-        raise ArticleFault(f"{rule}, got {shown(value)}", hint=hint) from None
+    with suppress(ValueError):
+        if date_format is None and isinstance(value, str):
+            return datetime.datetime.fromisoformat(value.strip()).date()
+        if date_format is not None and isinstance(value, (str, int)):
+            date = datetime.datetime.strptime(str(value).strip(), date_format)
+            # A number has lost its leading zeros, without which 1112026 is 11 January as well as 1 November.
+            if isinstance(value, str) or date.strftime(date_format) == str(value):
+                return date.date()
+    hint = _DATE_HINT if record.in_table and date_format is None else None
+    raise ArticleFault(f"{rule}, got {shown(value)}", hint=hint)
 
 
 def _string(name: str, value: Any) -> str:

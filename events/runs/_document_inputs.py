@@ -166,8 +166,8 @@ class DocumentInputs(FileSeries):
     ----------
     inputs
         Paths of files, folders of news, globs, or "-" for JSON Lines on standard input. Their names determine how they
-        are read: .conllu (CorefUD) and .conll, _conll (CoNLL-2012), also with .gz; .jsonl, .jsonl.gz, .parquet (scored
-        mentions if they have mentions, otherwise news); .csv, .txt, .xml, .tgz ... (news).
+        are read: .conllu (CorefUD) and .conll, _conll (CoNLL-2012), also with .gz; .jsonl, .ndjson, .parquet (scored
+        mentions if they have mentions, otherwise news); .csv, .tsv, .txt, .xml, .tgz ... (news).
     on_crossing_sentences
         Treatment of mentions of annotated corpora that cross the end of a sentence: see `read_conll2012`.
     article_options

@@ -72,7 +72,7 @@ def test_a_folder_stands_for_its_files_of_a_known_kind(tmp_path: Path) -> None:
     [
         ("a.docx", "put the texts into a CSV file with the columns doc_id, date, title and text"),
         ("A.TXT", "put the texts into a CSV file with the columns doc_id, date, title and text"),
-        ("a.tsv.gz", "save it as CSV"),
+        ("a.tab.gz", "save it as CSV"),
         ("a.csv", "`corefsample score` makes scored mentions of it"),
         ("a.v4_gold_conll", "`corefsample score` makes scored mentions of it"),
         ("a.json", "JSON Lines has one object per line and no list around them, and ends in .jsonl"),

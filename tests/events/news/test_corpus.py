@@ -78,7 +78,7 @@ def write_json(path: Path, articles: Sequence[Article]) -> None:
 def write_csv(path: Path, articles: Sequence[Article]) -> None:
     names = sorted({name for a in articles for name in row(a)} | {"doc_id", "date", "text"})
     text = io.StringIO(newline="")
-    writer = csv.DictWriter(text, names, restval="")
+    writer = csv.DictWriter(text, names, restval="", delimiter="\t" if path.suffix == ".tsv" else ",")
     writer.writeheader()
     writer.writerows(row(a) for a in articles)
     content = text.getvalue().encode()
@@ -118,7 +118,9 @@ def write_tgz(path: Path, articles: Sequence[Article]) -> None:
 WRITERS: dict[str, Callable[[Path, Sequence[Article]], None]] = {
     "news.jsonl": write_json,
     "news.jsonl.gz": write_json,
+    "news.ndjson": write_json,
     "news.csv": write_csv,
+    "news.tsv": write_csv,
     "news.parquet": write_parquet,
     "news.tar": write_tgz,
     "news.tgz": write_tgz,
@@ -246,6 +248,17 @@ def test_other_dates_are_read_by_their_format(tmp_path: Path) -> None:
     hint = "date_format is the format of dates, such as %m/%d/%Y"
     assert error_text(path) == f"{path}: line 1: doc_id 'a': date must be an ISO date, got '11.9.2001' ({hint})"
     assert error_text(path, date_format="%Y").endswith("date must be a date in the format '%Y', got '11.9.2001'")
+
+
+def test_whole_numbers_are_dates_if_no_leading_zero_is_lost(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"doc_id": ["a"], "date": [20010911], "text": ["x"]}), tmp_path / "news.parquet")
+    for path in (tmp_path / "news.parquet", one_json(tmp_path, date=20010911)):
+        (article,) = ArticleStream(path, date_format="%Y%m%d")
+        assert article.date == datetime.date(2001, 9, 11)
+    (article,) = ArticleStream(one_json(tmp_path, date=11122001), date_format="%d%m%Y")
+    assert article.date == datetime.date(2001, 12, 11)
+    # 01112001 is 1 November; without its zero it reads as 11 January.
+    assert error_text(one_json(tmp_path, date=1112001), date_format="%d%m%Y").endswith("got 1112001")
 
 
 @pytest.mark.parametrize(
