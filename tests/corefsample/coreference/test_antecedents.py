@@ -71,11 +71,6 @@ def test_the_order_of_candidates_changes_no_array(lists: Lists, random: object) 
 # --- building ----------------------------------------------------------------------------------------------
 
 
-def test_arrays_are_read_only() -> None:
-    distribution = AntecedentDistribution.from_lists([[], [0]], [[], [0.0]])
-    assert not any(getattr(distribution, name).flags.writeable for name in NAMES)
-
-
 def test_arrays_of_the_caller_are_neither_changed_nor_shared() -> None:
     indptr, candidates = np.array([0, 0, 0, 2]), np.array([1, 0], np.int32)
     scores = np.array([3.0, 0.0])
@@ -90,16 +85,11 @@ def test_arrays_of_the_caller_are_neither_changed_nor_shared() -> None:
 @pytest.mark.parametrize(
     ("antecedents", "scores", "message"),
     [
-        ([[0]], [[0.0]], "antecedents[0][0] must be a mention before 0, got 0"),
         ([[], [0], [0, 2]], [[], [0.0], [0.0, 1.0]], "antecedents[2][1] must be a mention before 2, got 2"),
         ([[], [-1]], [[], [0.0]], "antecedents[1][0] must be a mention before 1, got -1"),
         ([[], [2**31]], [[], [0.0]], "antecedents must fit into 32 bits, got 2147483648"),
         ([[], [0], [0, 1, 0]], [[], [0.0], [1.0, 2.0, 3.0]], "antecedents[2] must be distinct, got 0 twice"),
-        ([[], [], [0, 1, 1]], [[], [], [1.0, 2.0, 3.0]], "antecedents[2] must be distinct, got 1 twice"),
-        *(
-            ([[], [0]], [[], [bad]], f"scores[1][0] must be finite, got {bad}")
-            for bad in (math.nan, math.inf, -math.inf)
-        ),
+        *(([[], [0]], [[], [bad]], f"scores[1][0] must be finite, got {bad}") for bad in (math.nan, math.inf)),
         ([[], [0]], [[]], "scores must have one list per mention, as antecedents has (2), got 1"),
         ([[], [0]], [[], []], "scores[1] must be as long as antecedents[1] (1), got 0"),
         *(([[], [bad]], [[], [0.0]], "antecedents must be whole numbers") for bad in (0.0, True, "0", 10**30)),
@@ -180,24 +170,19 @@ def test_a_known_antecedent_stays_certain_in_a_file_and_by_recalibration(tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("parameter", "choices", "reason"),
+    ("parameter", "choices"),
     [
-        ("mention", [(3, None)], "at most 2"),
-        ("mention", [(-1, None), (True, 0), (1.0, 0)], "a whole number of at least 0"),
-        ("antecedent", [(2, -1), (2, False), (2, "0")], "a whole number of at least 0"),
-        ("antecedent", [(2, 2), (2, 3)], "None (NEW) or a mention before 2"),
-        ("antecedent", [(0, 0)], "None (NEW) or a mention before 0"),
-        ("antecedent", [(2, 1)], "got 1 of probability 0"),  # exp(-800)
-        ("antecedent", [(1, 0)], "got 0 of probability 0"),  # no candidate
-        ("antecedent", [(2, None)], "above 0 for mention 2, got None (NEW) of probability 0"),
+        ("mention", [(3, None), (-1, None), (True, 0), (1.0, 0)]),
+        ("antecedent", [(2, -1), (2, False), (2, "0"), (2, 2), (0, 0)]),
+        # Of probability 0: exp(-800), no candidate, NEW beside a score of 800.
+        ("antecedent", [(2, 1), (1, 0), (2, None)]),
     ],
 )
-def test_an_impossible_antecedent_raises(parameter: str, choices: list[tuple[Any, Any]], reason: str) -> None:
+def test_an_impossible_antecedent_raises(parameter: str, choices: list[tuple[Any, Any]]) -> None:
     distribution = AntecedentDistribution.from_lists([[], [], [0, 1]], [[], [], [800.0, 0.0]])
     for choice in choices:
-        with error(ParameterError, parameter) as caught:
+        with error(ParameterError, parameter):
             distribution.with_antecedent(*choice)
-        assert reason in caught.value.message
 
 
 # --- matrices ----------------------------------------------------------------------------------------------
@@ -259,7 +244,6 @@ def test_masked_candidates_and_a_masked_new_have_no_probability() -> None:
     ("scores", "new", "parameter"),
     [
         ([[0.0, 0.0]], 0.0, "scores"),
-        ([[0.0, 0.0]], "diagonal", "scores"),
         ([[0.0]], "first", "scores"),
         ([[0.0], [0.0, 1.0]], 0.0, "scores"),
         ([["a"]], 0.0, "scores"),
@@ -267,7 +251,6 @@ def test_masked_candidates_and_a_masked_new_have_no_probability() -> None:
         ([[0.0]], [0.0, 1.0], "new"),
         ([[0.0]], float("nan"), "new"),
         ([[0.0, 0.0], [float("nan"), 0.0]], 0.0, "scores[1][0]"),
-        ([[0.0, 0.0], [float("inf"), 0.0]], 0.0, "scores[1][0]"),
         ([[0.0, 0.0], [-np.inf, 0.0]], -np.inf, None),
     ],
 )

@@ -117,14 +117,6 @@ def test_a_document_past_16_bits_is_sampled_as_one_within() -> None:
     assert set(within[:, 65_535].tolist()) >= {0, 65_534, 65_535}
 
 
-def test_labels_are_read_only_32_bit_and_contiguous_by_mention() -> None:
-    labels = draw(FULL_6, 10)
-    assert labels.dtype == np.int32
-    assert labels.T.flags.c_contiguous
-    with pytest.raises(ValueError, match="read-only"):
-        labels[0, 0] = 1
-
-
 # --- how often a sample contains it ---------------------------------------------------------------------------
 
 N_SAMPLES = 20_000
@@ -260,10 +252,6 @@ def test_a_wrong_sampler_fails_the_check(sampler: Callable[[Lists, int, int], La
 
 def three_samples() -> ClusteringSamples:
     return ClusteringSamples(np.array([[0, 0, 2], [0, 1, 1], [0, 0, 0]], np.int32), 0, "<d>", first_sample=5)
-
-
-def test_entities_are_counted_sample_by_sample() -> None:
-    assert three_samples().n_entities().tolist() == [2, 2, 1]
 
 
 def test_the_table_has_one_row_a_sample_and_mention() -> None:

@@ -34,14 +34,8 @@ from corefsample.syntax._words import MENTION_KINDS, mention_kinds
 N_KINDS = len(MENTION_KINDS)
 # A word of each kind, its lemma and universal part of speech.
 WORDS = (
-    ("Ada", "Ada", "PROPN"),
-    ("dogs", "dog", "NOUN"),
-    ("dog", "dog", "NOUN"),
-    ("her", "she", "PRON"),
-    ("its", "its", "PRON"),
-    ("them", "they", "PRON"),
-    ("you", "you", "PRON"),
-    ("those", "that", "DET"),
+    *(("Ada", "Ada", "PROPN"), ("dogs", "dog", "NOUN"), ("dog", "dog", "NOUN"), ("her", "she", "PRON")),
+    *(("its", "its", "PRON"), ("them", "they", "PRON"), ("you", "you", "PRON"), ("those", "that", "DET")),
     ("running", "run", "VERB"),
 )
 
@@ -403,24 +397,17 @@ def record() -> dict[str, Any]:
     ("path", "value", "parameter"),
     [
         ("recalibration temperature", math.nan, "temperature"),
-        ("recalibration temperature", -1.0, "temperature"),
         ("recalibration offsets new name", math.nan, "offsets"),
         ("recalibration offsets links it", {}, "links"),
-        ("recalibration offsets links", [], "links"),
         ("recalibration", {"temperature": 1.0, "bias": 0.0}, "recalibration"),
         ("draws temperature", [1.0, math.nan], "draws.temperature"),
-        ("draws temperature", [1.0, -1.0], "draws.temperature"),
         ("draws temperature", [1.0], "draws.new_bias"),
         ("recalibration offsets new", {"name": 0.0}, "new"),
-        ("draws temperature", "high", "draws.temperature"),
-        ("draws new_bias", [0.0, math.inf], "draws.new_bias"),
         ("draws offsets", [[0.0], [1.0, 2.0]], "draws.offsets"),
         ("draws offsets", [["a"] * 90] * 2, "draws.offsets"),
         ("draws", [], "draws"),
         ("domain_effect new_bias", -0.1, "domain_effect.new_bias"),
-        ("domain_effect new_bias", math.nan, "domain_effect.new_bias"),
         ("domain_effect", {"new_bias": 0.1}, "domain_effect"),
-        ("base", 3, "base"),
         ("domain_field", 3, "domain_field"),
     ],
 )

@@ -261,7 +261,6 @@ def test_links_need_two_annotated_mentions_of_a_document() -> None:
     [
         ([], None),
         ([rr.document(ONE_LINK, None)], None),
-        ([rr.document(ONE_LINK, [None, None])], None),
         ([rr.document(ONE_LINK, ["a", "a"])] * 2, "documents"),
         ([rr.document(Lists([[], [0]], [[], [0.0]]), ["a", "b"])], None),
         ([rr.document(Lists([[]], [[]]), ["a"])], None),
