@@ -1,6 +1,5 @@
 """The command line: help, exit statuses, summaries that programs read, pipes and interrupts."""
 
-import io
 import json
 import os
 import subprocess
@@ -10,7 +9,6 @@ from typing import Any
 
 import pandas as pd
 import pytest
-import yaml
 from command_line import Calls
 from places import EN_GUM_UD, PROJECT
 from references import events as er
@@ -104,22 +102,6 @@ def test_documents_are_written_to_standard_output(corpus: Path, tmp_path: Path) 
     assert not Path("-").exists()
 
 
-SHIPPED = (PROJECT / "events" / "data" / "rules" / "attack.yaml").read_text()
-
-
-def test_doctor_names_the_preset_that_fails(call: Calls, tmp_path: Path) -> None:
-    rule = tmp_path / "rule.yaml"
-    rule.write_text(SHIPPED.replace("expect: {paper: [], extended: [USA],", "expect: {paper: [], extended: [GBR],"))
-    status, out, err = call("doctor", rule)
-    assert status == 3
-    assert err == f"corefsample: {rule}: examples[5]: preset extended must find GBR, got USA\n"
-    asserted = [e.get("scheme", "ud2") for e in yaml.safe_load(SHIPPED)["examples"] if "asserted" in e["expect"]]
-    held = ", ".join(f"{scheme} {asserted.count(scheme)}" for scheme in ("ud2", "ud1", "clearnlp"))
-    line = f"preset asserted examples hold ({len(asserted)}: {held}); serves ud2, ud1, clearnlp"
-    assert line in " ".join(out.split())
-    assert "preset extended  an example fails; serves ud2, ud1, clearnlp" in out
-
-
 def test_doctor_reports_twenty_problems_and_the_number_of_the_others(call: Calls, tmp_path: Path) -> None:
     mixed = er.write_lines(tmp_path / "mixed.jsonl", ["[]", *er.corpus(), *["{"] * 24])
     status, out, err = call("doctor", mixed)
@@ -133,23 +115,6 @@ def test_doctor_reports_twenty_problems_and_the_number_of_the_others(call: Calls
 
 
 # --- statuses ----------------------------------------------------------------------------------------------
-
-
-class Interrupted(io.RawIOBase):
-    """An input at which the user presses Ctrl-C; tests/events/runs/test_interrupted.py sends signals."""
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, _: Any) -> int:
-        raise KeyboardInterrupt
-
-
-def test_a_run_that_is_interrupted_leaves_nothing(call: Calls, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BufferedReader(Interrupted())))
-    status, out, err = call("events", "-", "--out", tmp_path / "run")
-    assert (status, out, err.strip()) == (130, "", "corefsample: interrupted")
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_any_other_failure_is_one_line(
@@ -263,30 +228,3 @@ def test_a_picture_that_fails_half_way_is_left_out_with_a_warning(
 
 
 # --- the command run ---------------------------------------------------------------------------------------
-
-
-NEWS = "doc_id,date,text\na,2000-01-02,Iraq attacked Iran.\n"
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        ("rule", "nope"),
-        ("preset", "nope"),
-        ("period", "nope"),
-        ("lexicon", "nope.yaml"),
-        ("compare", "USA", "XX"),
-        ("outcome", "any=nope"),
-    ],
-)
-def test_nothing_is_scored_that_cannot_be_counted(call: Calls, tmp_path: Path, wrong: tuple[str, ...]) -> None:
-    (tmp_path / "news.csv").write_text(NEWS)
-    name, *values = wrong
-    # The pipeline does not exist: an error of the scoring would name it.
-    options = ("--pipeline", "no_such_pipeline", "--out", tmp_path / "run", f"--{name}", *values)
-    status, out, err = call("run", tmp_path / "news.csv", *options)
-    assert (status in (2, 3), out) == (True, "")
-    assert len(err.splitlines()) == 1
-    assert values[-1].removeprefix("any=") in err
-    assert "no_such_pipeline" not in err
-    assert [path.name for path in tmp_path.iterdir()] == ["news.csv"]

@@ -1,6 +1,5 @@
 """Bad input on the command line: one line, the status of its kind, nothing written, and the next step."""
 
-import errno
 import gzip
 import json
 import os
@@ -13,6 +12,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import click
 import pytest
@@ -30,7 +30,6 @@ from corefsample import CorefsampleError, InputError, ParameterError, Recalibrat
 from corefsample.errors import ParameterHint
 from corefsample.recalibration._uncertain import UncertainRecalibration
 from events.commands._parser import Failure
-from events.runs._scorer import load_pipeline
 
 RICH = {**er.corpus()[4], "doc_id": "rich", "version": 1, "gold": ["e1", None, 7], "genre": "news"}
 RICH["tokens"] = RICH["tokens"] | {"xpos": ["X"] * len(RICH["tokens"]["text"])}
@@ -203,56 +202,25 @@ def test_an_arbitrary_line_is_rejected_or_counted_and_never_changes_the_others(l
 # --- next steps --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("name", "ends"),
-    [
-        ("en_core_web_sm", " (`python -m spacy download en_core_web_sm` installs it)"),
-        ("en", " (`python -m spacy download en_core_web_sm` installs one)"),
-        (f"models{os.sep}en", ": there is no such folder"),
-        ("empty", ": [E053] Could not read meta.json from empty"),
-    ],
-)
-def test_the_error_of_a_missing_pipeline_says_how_to_install_it(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, ends: str
-) -> None:
-    spacy = pytest.importorskip("spacy")
-    if spacy.util.is_package(name):
-        pytest.skip(f"{name} is installed")
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(ParameterError) as raised:
-        load_pipeline(name)
-    rule = "pipeline must be an installed spaCy pipeline or the folder of one"
-    assert str(raised.value) == f"{rule}, got {name!r}{ends}"
-
-
 # --- runs and outputs ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("error", "message"),
+    ("error", "status", "message"),
     [
-        (
-            PermissionError(13, "Permission denied", "runs/closed"),
-            "runs/closed: file or folder must be accessible, got: Permission denied",
-        ),
-        (
-            OSError(28, "No space left on device"),
-            "a file, or standard output, must be accessible, got: No space left on device",
-        ),
-        (OSError("no number"), "OSError: no number (COREFSAMPLE_TRACEBACK=1 shows where)"),
-        (KeyError("x"), "KeyError: 'x' (COREFSAMPLE_TRACEBACK=1 shows where)"),
+        (PermissionError(13, "No", "runs/closed"), 1, "runs/closed: file or folder must be accessible, got: No"),
+        (OSError(28, "Full"), 75, "a file, or standard output, must be accessible, got: Full"),
+        (OSError("no number"), 1, "OSError: no number (COREFSAMPLE_TRACEBACK=1 shows where)"),
+        (KeyError("x"), 1, "KeyError: 'x' (COREFSAMPLE_TRACEBACK=1 shows where)"),
+        (KeyboardInterrupt(), 130, "interrupted"),
     ],
 )
 def test_errors_of_the_system_name_the_file(
-    call: Calls, monkeypatch: pytest.MonkeyPatch, corpus: Path, error: Exception, message: str
+    call: Calls, monkeypatch: pytest.MonkeyPatch, corpus: Path, error: BaseException, status: int, message: str
 ) -> None:
-    def fail(*args: Any, **keywords: Any) -> None:
-        raise error
-
-    monkeypatch.setattr("events.inspection._corpora.check_corpus", fail)
-    status = 75 if isinstance(error, OSError) and error.errno == errno.ENOSPC else 1
-    assert call("doctor", corpus) == (status, "", f"corefsample: {message}\n")
+    monkeypatch.setattr("events.inspection._corpora.check_corpus", Mock(side_effect=error))
+    found, out, err = call("doctor", corpus)
+    assert (found, out, err.strip()) == (status, "", f"corefsample: {message}")
 
 
 # --- pipes --------------------------------------------------------------------------------------------------

@@ -47,14 +47,13 @@ def _narrow(monkeypatch: pytest.MonkeyPatch) -> None:
 HEAVY = "numba pandas scipy pyarrow spacy matplotlib networkx dask yaml jinja2 rich sklearn"
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_help_loads_no_heavy_library(helped: Helped, command: str) -> None:
-    program = "import runpy, sys\ntry:\n    runpy.run_module('events.commands', run_name='__main__')\nfinally:\n"
-    program += f"    print(*sorted(set({HEAVY!r}.split()) & set(sys.modules)), file=sys.stderr)"
-    words = [sys.executable, "-c", program, *command.split(), "--help"]
-    finished = subprocess.run(words, capture_output=True, text=True, check=True)
-    assert finished.stdout == helped(command)
+def test_help_loads_no_heavy_library() -> None:
+    program = "import sys\nfrom events.commands._program import main\n"
+    program += f"for command in {COMMANDS}:\n    try:\n        main([*command.split(), '--help'])\n"
+    program += f"    except SystemExit:\n        print(*{{*{HEAVY.split()}}} & sys.modules.keys(), file=sys.stderr)"
+    finished = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert finished.stderr.split() == []
+    assert finished.stdout.count("Usage: ") == len(COMMANDS)
 
 
 @pytest.mark.parametrize("words", [(), *((command,) for command in COMMANDS)], ids=lambda words: " ".join(words))

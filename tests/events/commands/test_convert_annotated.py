@@ -76,25 +76,6 @@ def test_singletons_are_left_out_and_counted(call: Calls, tmp_path: Path, docume
     )
 
 
-SKIPPED = """# global.Entity = eid-etype-head-other
-# newdoc id = a
-1\tOne\tone\tNOUN\t_\t_\t0\troot\t_\tEntity=(e1[1/2]-x-1-)
-2\tor\tor\tCCONJ\t_\t_\t3\tcc\t_\t_
-3\ttwo\ttwo\tNOUN\t_\t_\t1\tconj\t_\tEntity=(e1[2/2]-x-1-)(e2-x-1-
-
-1\tThree\tthree\tNOUN\t_\t_\t0\troot\t_\tEntity=e2)(e3-x-1-)
-
-"""
-
-
-def test_a_file_that_does_not_declare_its_fields_is_rejected(call: Calls, tmp_path: Path) -> None:
-    path = tmp_path / "a.conllu"
-    path.write_text(SKIPPED.partition("\n")[2])
-    line = call.refused("convert", path, tmp_path / "b.conll")
-    assert "global.Entity: must be declared" in line
-    assert "(put its fields into the first line of the file, usually # global.Entity = eid-etype-head-other)" in line
-
-
 # --- scored to annotated -----------------------------------------------------------------------------------
 
 

@@ -6,7 +6,6 @@ import tracemalloc
 from pathlib import Path
 
 import pytest
-from command_line import Calls
 
 from corefsample import InputError, read_conll2012, read_corefud, read_documents
 from corefsample.documents._faults import Rejected
@@ -17,11 +16,6 @@ TOO_LONG = "must be at most 1 MiB, got more"
 X = b"x" * (2 * 2**20)
 SCORED = {"doc_id": "a", "mentions": [], "antecedents": [], "scores": []}
 GOOD = json.dumps(SCORED).encode() + b"\n"
-LONG = {
-    "scored.jsonl": b'{"doc_id": "' + X + b'"}\n',
-    "corpus.conllu": b"# newdoc id = a\n# text = " + X + b"\n",
-    "corpus.conll": b"#begin document (a); part 0\n" + X + b"\n",
-}
 
 
 @pytest.fixture(autouse=True)
@@ -34,28 +28,8 @@ def written(path: Path, content: bytes) -> Path:
     return path
 
 
-@pytest.mark.parametrize("packed", ["", ".gz"])
-@pytest.mark.parametrize("name", LONG)
-@pytest.mark.parametrize("command", ["convert", "score", "events", "train", "calibrate", "recalibrate", "doctor"])
-def test_every_reader_of_lines_has_the_limit(call: Calls, tmp_path: Path, command: str, name: str, packed: str) -> None:
-    if command in ("events", "calibrate", "recalibrate", "doctor") and name != "scored.jsonl":
-        pytest.skip("reads scored mentions alone")
-    path = written(tmp_path / f"{name}{packed}", LONG[name])
-    outputs = {
-        "convert": [tmp_path / ("out.jsonl" if name == "scored.jsonl" else "out.conllu")],
-        "doctor": [],
-        "recalibrate": [path, "--out", tmp_path / "o.jsonl"],
-    }
-    rest = outputs.get(command, ["--out", tmp_path / ("out.jsonl" if command == "score" else "out")])
-    status, _, err = call(command, path, *rest)
-    number = 1 if name == "scored.jsonl" else 2
-    assert status == 3
-    line = err.splitlines()[-1]
-    assert line == f"corefsample: {path}: line {number}: a line {TOO_LONG} (Parquet has no such limit)"
-
-
 def test_a_long_scored_line_is_set_aside_by_its_start_and_reading_goes_on(tmp_path: Path) -> None:
-    path = written(tmp_path / "scored.jsonl", LONG["scored.jsonl"] + GOOD)
+    path = written(tmp_path / "scored.jsonl", b'{"doc_id": "' + X + b'"}\n' + GOOD)
     rejected: list[Rejected] = []
     assert [each.doc_id for each in read_documents(path, on_rejected=rejected.append)] == ["a"]
     assert [bad.number for bad in rejected] == [1]

@@ -42,12 +42,3 @@ def test_a_picture_of_what_the_run_lacks_is_not_drawn(
     with error(ParameterError, parameter):
         run_report(run, ReportOptions(picture=str(tmp_path / "a.pdf"), **options))  # type: ignore[arg-type]
     assert not (tmp_path / "a.pdf").exists()
-
-
-def test_options_of_a_picture_need_its_file_and_labels_an_actor() -> None:
-    with error(ParameterError, "actors"):
-        ReportOptions(actors=("USA",))
-    with error(ParameterError, "labels"):
-        ReportOptions(picture="a.pdf", labels=("USA",))
-    with error(ParameterError, place="a.bmp"):
-        run_report("run", ReportOptions(picture="a.bmp"))

@@ -13,7 +13,7 @@ import pytest
 from command_line import Calls
 from references import scoring as sr
 
-from corefsample import AntecedentDistribution, read_corefud, write_documents
+from corefsample import read_corefud
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.scorers import load_scorer
 from corefsample.scorers._loading import held_out_ids
@@ -47,20 +47,6 @@ def test_the_model_is_the_one_that_train_returns(tmp_path: Path, corpus: Path) -
     assert (run["n_documents"], run["n_held_out"]) == (12, 0)
     assert run["n_mentions"] == sum(document.n_mentions for document in read_corefud(corpus))
     assert run["held_out"] is None
-
-
-def test_all_formats_train_the_same_way(tmp_path: Path, documents: list[AnnotatedDocument]) -> None:
-    scored = [
-        d.scored(AntecedentDistribution.from_lists([[] for _ in d.entities], [[] for _ in d.entities]))
-        for d in documents
-    ]
-    write_documents(scored, tmp_path / "scored.parquet")
-    sr.corpus_file(tmp_path / "packed.conllu.gz", documents)
-    options = partial(TrainOptions, held_out_share=0, **QUICK)
-    by_format = [
-        run_train(tmp_path / n, options(out=tmp_path / f"{n}.npz")) for n in ("scored.parquet", "packed.conllu.gz")
-    ]
-    assert np.array_equal(by_format[0].result.weights, by_format[1].result.weights)
 
 
 def test_conditions_select_documents_of_both_corpora(tmp_path: Path, documents: list[AnnotatedDocument]) -> None:

@@ -4,13 +4,10 @@ import dataclasses
 from pathlib import Path
 
 import pytest
-from expected_errors import error
 
-from corefsample import InputError
 from events.audit import AuditFrame
 from events.evidence._rule_set import RuleSet
 from events.pages._questions import rule_question
-from events.rules._rules import load_rules
 
 
 def frame(event: str, *targets: str) -> AuditFrame:
@@ -60,21 +57,3 @@ def test_a_rule_without_clauses_is_asked_about_by_its_name(tmp_path: Path) -> No
     text, codebook = rule_question(frame("strike", "FRA"), RuleSet.named([str(path)], None))
     assert text == "Does the article say that there is the event “strike” by France?"
     assert codebook[0] == "Somebody strikes."
-
-
-@pytest.mark.parametrize(
-    ("clauses", "place"),
-    [
-        ('{actor: "someone struck"}', "question.actor"),
-        ('{actor: "{actor} struck {target}"}', "question.actor"),
-        ('{actor: "{actor} struck {actor}"}', "question.actor"),
-        ('{actor: "{} struck"}', "question.actor"),
-        ('{anyone: "{actor} struck"}', "question.anyone"),
-    ],
-)
-def test_a_clause_has_the_places_of_the_roles(tmp_path: Path, clauses: str, place: str) -> None:
-    path = tmp_path / "strike.yaml"
-    path.write_text(f"{RULE}question: {clauses}\n")
-    with error(InputError, place="strike.yaml") as caught:
-        load_rules(path)
-    assert caught.value.message.startswith(place)

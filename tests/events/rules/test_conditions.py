@@ -12,7 +12,6 @@ import yaml
 from asserted_sentences import Sentence, sentences
 from references import events as er
 
-from corefsample import InputError
 from corefsample.languages._language import load_language
 from corefsample.syntax._paths import ParseView, path_labels
 from corefsample.syntax._schemes import SCHEMES
@@ -139,20 +138,3 @@ def test_a_users_condition_replaces_the_shipped_one_or_is_new(tmp_path: Path) ->
     new = {"conditions": {"rare": paths}, "words": {"rarely": ["scarcely"]}}
     own = written(tmp_path, presets={"paper": {"unless": ["rare", "negated"]}}, **new)
     assert (holds(own, SCARCELY), holds(own, NOT)) == (True, True)
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"presets": {"paper": {"unless": ["denial"]}}}, "presets.paper: unless must be some of "),
-        ({"words": {"negation": ["not ever"]}}, "words.negation must be single lemmas without white space"),
-        ({"conditions": {"rare": {"ud2": [">advmod[lemma={rarely}]"]}}}, "conditions.rare.ud2: word list must be one"),
-        ({"conditions": {"rare": {"ud3": []}}}, "conditions.rare: scheme must be one of ud2, ud1, clearnlp, got 'ud3'"),
-        ({"conditions": {"rare": {"ud2": ["advmod"]}}}, "conditions.rare.ud2: path must be steps like"),
-        ({"conditions": {"rare": {"ud2": [">neg"]}}}, "conditions.rare.ud2: labels must be of the scheme, got 'neg'"),
-    ],
-)
-def test_conditions_outside_the_format_are_rejected(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError) as error:
-        load_rules(written(tmp_path, **changes))
-    assert message in str(error.value)

@@ -159,19 +159,6 @@ def test_a_preset_can_do_without_defaults_or_have_others(tmp_path: Path) -> None
     assert probabilities(load_rules(path, "wide"), PASSIVE, lexicon="countries") == {"-": 1.0}
 
 
-@pytest.mark.parametrize(
-    ("changes", "parameter"),
-    [
-        ({"defaults": {"victim": {"actor": "POLICE"}}}, "roles of the event"),
-        ({"defaults": {"agent": {"actor": "POLICE", "when": ["near nothing"]}}}, "defaults.agent.when"),
-        ({"defaults": {"agent": {"actor": "POLICE", "unless": ["asleep"]}}}, "defaults.agent.unless"),
-    ],
-)
-def test_defaults_are_of_roles_and_known_conditions(tmp_path: Path, changes: dict[str, Any], parameter: str) -> None:
-    with pytest.raises(InputError, match=parameter):
-        load_rules(written(tmp_path, **changes), "wide")
-
-
 def test_an_unknown_default_actor_or_choice_of_actors_is_an_error(tmp_path: Path, rule: Rule) -> None:
     misspelt = load_rules(written(tmp_path, defaults={"agent": {"actor": "POLISE"}}), "wide")
     with error(InputError, None, "detain.yaml"):

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import tolerance
 import yaml
-from expected_errors import error
 from references import events as er
 
 from corefsample import InputError
@@ -163,8 +162,6 @@ def test_a_text_has_the_events_of_the_rule(
 def test_what_a_rule_says_of_its_roles(tmp_path: Path, lexicon: Lexicon) -> None:
     assert rule(tmp_path, **PAIR).columns == ("actor", "target")
     assert rule(tmp_path, **REQUIRED).frames[0].required == {"agent"}
-    with error(InputError, place="own.yaml"):
-        rule(tmp_path, frames=[{**OWN["frames"][0], "required": ["target"]}])
     # A phrase is found where the noun hangs on the preposition.
     text = "police/NOUN>2:nsubj took=take/VERB>0:root him=he/PRON>2:dobj into/ADP>2:prep custody/NOUN>4:pobj"
     assert events_of(rule(tmp_path), lexicon, text, "clearnlp") == {("POLICE",)}
@@ -251,34 +248,6 @@ def test_several_rules_match_as_each_does_alone(lexicon: Lexicon) -> None:
         assert (each.event, each.agrees(alone)) == (one.name, True)
         assert each.codes_of_roles == alone.codes_of_roles
     assert [each.possible for each in together] == [True, True, False, True]
-
-
-def triggered(**trigger: Any) -> dict[str, Any]:
-    return {"frames": [{"name": "verb", "trigger": trigger, "roles": {"agent": ["subject"]}}]}
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"frames": [{"name": "verb"}]}, "frames.verb: trigger must have a lemma, a phrase or a span, got none"),
-        ({"frames": OWN["frames"][:1] * 2}, "frames must have different names, got 'verb' twice"),
-        ({"trigger": {"lemma": ["arrest"]}}, "trigger must be in the frames, got a trigger beside frames"),
-        ({"event": ["agent", "agent"]}, "event must name each role once, got 'agent' twice"),
-        ({"optional": ["target"]}, "optional must name roles of the event (agent), got 'target'"),
-        ({"classes": {"target": ["police"]}}, "classes must name roles of the event (agent), got 'target'"),
-        ({"presets": {"paper": {"extends": "paper"}}}, "presets.paper: extends must be another preset (none)"),
-        ({"presets": {"paper": {"described": ["head"], "frames": ["verbs"]}}}, "frames must be some of verb, custody"),
-        # Words that no text can match.
-        (triggered(lemma=["open fire"]), "lemma must be single words (several words go under phrase or span), got"),
-        (triggered(phrase=["fire"]), "trigger.phrase must be two words or more, got 'fire'"),
-        (triggered(span=["open fire."]), "trigger.span must be words of one token each, got 'fire.' in 'open fire.'"),
-        (triggered(phrase=["fire and fire"]), "trigger.phrase must be different words, got 'fire and fire'"),
-    ],
-)
-def test_frames_outside_the_format_are_rejected(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError) as error:
-        rule(tmp_path, **changes)
-    assert message in str(error.value)
 
 
 def test_a_title_without_a_code_is_rejected(tmp_path: Path) -> None:

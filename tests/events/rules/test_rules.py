@@ -128,14 +128,9 @@ def test_a_rule_without_a_path_for_a_documents_scheme_rejects_it(tmp_path: Path)
         check_examples(load_rules(written(tmp_path, own_path(">amod", examples=examples))))
 
 
-@pytest.mark.parametrize("path", [">obl:by", ">nope", "[no >dobj]>amod", ">nmod[has >prep]"])
-def test_a_path_with_a_label_that_its_scheme_never_has_is_rejected(tmp_path: Path, path: str) -> None:
-    with error(InputError, place="strike.yaml: paths.own.ud2"):
-        load_rules(written(tmp_path, own_path(path)))
-
-
 CASES = (TEST_DATA / "refused_rules.txt").read_text(encoding="utf-8")
 CHANGES = re.findall(r"^# (.*)\n(\{.*)\n-> (.*)$", CASES, flags=re.M)
+assert len(CHANGES) == CASES.count("\n-> ")
 
 
 @pytest.mark.parametrize(("changes", "fragment"), [case[1:] for case in CHANGES], ids=[name for name, *_ in CHANGES])
@@ -146,10 +141,6 @@ def test_a_file_that_breaks_the_format_is_rejected(tmp_path: Path, changes: str,
     message = str(error.value)
     assert message.startswith(f"{path}: ")
     assert fragment in message
-
-
-def test_every_case_is_read() -> None:
-    assert len(CHANGES) == CASES.count("\n-> ") > 15
 
 
 @pytest.mark.parametrize("text", ["", "[]", "attack", "name: [", "a: b: c", "\t- x", "name: \x00"])
