@@ -3,12 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
-from expected_errors import error
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_counts import DAY, SMALL, corpora, counts_of, document, evidence_of, names
 
-from corefsample import ParameterError
 from corefsample._random import agreement_bound
 from events.evidence._document_events import DocumentEvents
 
@@ -48,19 +46,6 @@ def test_a_comparison_of_groups_is_that_of_their_documents() -> None:
 def test_other_periods_are_counted_from_the_same_evidence() -> None:
     table = counts_of(SMALL, period="year").to_frame().set_index(["actor", "period"])
     assert table.loc[("AAA", "1999"), ["n_docs", "mean", "one_best"]].tolist() == [4, 1.75, 2]
-    with error(ParameterError, "period"):
-        counts_of(SMALL, period="2Q")
-
-
-@pytest.mark.parametrize("by", ["section", "doc_id", "period"])
-def test_a_group_needs_a_field_of_the_metadata(by: str) -> None:
-    with pytest.raises(ParameterError, match=rf"^by must be one of outlet, got '{by}'"):
-        counts_of(SMALL, by=by)
-
-
-def test_dates_of_too_many_periods_are_rejected() -> None:
-    with pytest.raises(ParameterError, match=r"^period must divide the dates into at most 100,000, got 401,767"):
-        counts_of([("0900Q1", None), ("1999Q4", None), ("2000Q1", None)], period="day")
 
 
 def numbered(*values: int) -> DocumentEvents:

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from expected_errors import error
 from references import events as er
 from run_cases import CountOptions, count_events
 from small_counts import names
 
-from corefsample import InputError, ParameterError, ScoredDocument, read_documents, write_documents
+from corefsample import ParameterError, ScoredDocument, read_documents, write_documents
 from corefsample._lazy import install_hint
 from events import EventCounter, count_posterior, count_samples, load_rules, simulate_documents
 from events.counts import read_count_posterior, read_count_samples
@@ -87,16 +88,9 @@ def test_countries_can_be_chosen(counts: EventCounts, samples: CountSamples) -> 
     assert not chosen.counts[:, 1].any()  # a country of the lexicon without an event
 
 
-@pytest.mark.parametrize(
-    ("actors", "message"),
-    [
-        (["QQQ"], "actors must be one that is counted"),
-        (["ISL", "ISL"], "actors must be different actors, got"),
-        ("ISL", "actors must be a list of codes, got 'ISL'"),
-    ],
-)
-def test_countries_that_cannot_be_counted_are_rejected(counts: EventCounts, actors: Any, message: str) -> None:
-    with pytest.raises(ParameterError, match=message):
+@pytest.mark.parametrize("actors", [["QQQ"], ["ISL", "ISL"], "ISL"])
+def test_countries_that_cannot_be_counted_are_rejected(counts: EventCounts, actors: Any) -> None:
+    with error(ParameterError, "actors"):
         count_samples(counts, actors)
 
 
@@ -170,25 +164,17 @@ def test_the_posterior_of_one_count_is_its_row_of_the_table(counts: EventCounts,
 def run(documents: list[ScoredDocument], tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("run")
     write_documents(iter(documents), folder / "news.jsonl")
-    compare = ("YUG", "X-NATO")
-    options = CountOptions(preset="extended", n_samples=N_SAMPLES, seed=1, level=0.8, compare=compare)
+    options = CountOptions(preset="extended", n_samples=N_SAMPLES, seed=1, level=0.8)
     count_events(folder / "news.jsonl", folder / "run", options)
     return folder / "run"
 
 
 def test_a_folder_gives_the_posterior_that_memory_gives(counts: EventCounts, run: Path) -> None:
     for row in counts.to_frame().sort_values("sd", ascending=False).head(3).itertuples():
-        distribution, read = (
-            count_posterior(counts, row.actor, row.period),
-            read_count_posterior(run, row.actor, row.period),
-        )
+        distribution = count_posterior(counts, row.actor, row.period)
+        read = read_count_posterior(run, row.actor, row.period)
         assert read.pmf == pytest.approx(distribution.pmf, abs=1e-12)
         for name in ("n_docs", "mean", "sd", "lower", "upper", "level", "interval", "one_best"):
             assert getattr(read, name) == pytest.approx(getattr(distribution, name)), name
-
-
-def test_a_missing_file_is_reported(run: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"run\.json is missing in the run's folder"):
-        read_count_posterior(tmp_path, "USA", "1999Q1")
     with pytest.raises(ParameterError, match=r"actor and period must be in a row of the counts, got 'QQQ'"):
         read_count_posterior(run, "QQQ", "1999Q1")

@@ -37,26 +37,13 @@ def test_adding_a_document_returns_its_events() -> None:
     assert third.hits.tolist() == direct.hits.tolist()
 
 
-def test_a_document_that_comes_twice_is_rejected() -> None:
-    counter = counted()
-    before = counter.counts().to_frame()
-    with pytest.raises(InputError, match="doc_id 'doc 3': doc_id must be unique in the corpus"):
-        counter.add(DOCUMENTS[2])
-    assert counter.counts().to_frame().equals(before)
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"date": None}, "doc_id 'x': date is required for events"),
-        ({"tokens": None}, "doc_id 'x': tokens are required for events"),
-    ],
-)
-def test_a_document_without_what_events_need_is_rejected(changes: dict[str, Any], message: str) -> None:
+@pytest.mark.parametrize("missing", ["date", "tokens"])
+def test_a_document_without_what_events_need_is_rejected(missing: str) -> None:
     counter = EventCounter()
-    with pytest.raises(InputError, match=message):
-        counter.add(er.scored({**er.corpus()[1], "doc_id": "x", **changes}))
     good = {**er.corpus()[1], "doc_id": "x"}
+    with error(InputError, place="doc_id 'x'") as caught:
+        counter.add(er.scored({**good, missing: None}))
+    assert caught.value.message.startswith(missing)
     assert counter.add(er.scored(good)) is not None  # a rejected document does not count
     assert counter.n_documents == 1
 
@@ -77,31 +64,16 @@ def test_options_that_break_their_rules_are_rejected(options: dict[str, Any], pa
         EventCounter(**options)
 
 
-@pytest.mark.parametrize("rule", ["attack", 5, ["attack"]])
-def test_a_rule_by_its_name_is_rejected_with_the_way_to_load_it(rule: Any) -> None:
-    with pytest.raises(ParameterError, match=r"^rule must be a Rule, as load_rules returns, got "):
-        EventCounter(rule)
-    with pytest.raises(ParameterError, match=r"^lexicon must be a Lexicon, as load_lexicon returns, got "):
-        EventCounter(lexicon=rule)
-    with pytest.raises(ParameterError, match=r"^predicate must be a function of a document and its labels, got "):
-        EventCounter(predicate=rule)
-
-
-@pytest.mark.parametrize("documents", ["file.jsonl", Path("file.jsonl"), 5, None, DOCUMENTS[0]])
-def test_anything_but_documents_is_rejected_with_the_way_to_read_them(documents: Any) -> None:
-    with pytest.raises(
-        ParameterError, match=r"^documents must be ScoredDocuments, as read_documents yields them, got "
-    ):
-        EventCounter().update(documents)
-
-
-@pytest.mark.parametrize("document", ["file.jsonl", None, er.corpus()[0], next(simulate_documents(1))])
-def test_anything_but_a_document_is_rejected(document: Any) -> None:
+@pytest.mark.parametrize("wrong", ["file.jsonl", 5, ["attack"]])
+def test_an_argument_of_another_kind_is_named(wrong: Any) -> None:
+    for parameter in ("rule", "lexicon", "predicate"):
+        with error(ParameterError, parameter):
+            EventCounter(**{parameter: wrong})
     counter = EventCounter()
-    with pytest.raises(ParameterError, match=r"^document must be a ScoredDocument, got "):
-        counter.add(document)
     with error(ParameterError, "document"):
-        counter.update([document])
+        counter.add(wrong)
+    with error(ParameterError, "document" if isinstance(wrong, list) else "documents"):
+        counter.update(wrong)
     assert counter.n_documents == 0
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from expected_errors import error
 
 from corefsample import InputError, ParameterError, Recalibration
 from corefsample.recalibration._model import N_PARAMETERS
@@ -17,13 +18,8 @@ def documents(n: int = 30) -> list:  # type: ignore[type-arg]
     return [each.document for each in simulate_documents(n, seed=2, event_share=1.0)]
 
 
-def counted(recalibration: UncertainRecalibration | None, uncertainty: str | None = None) -> EventCounter:
-    counter = EventCounter(
-        period="year",
-        n_samples=400,
-        recalibration=recalibration,
-        uncertainty=uncertainty,  # type: ignore[arg-type]
-    )
+def counted(recalibration: UncertainRecalibration | None, uncertainty: Any = None) -> EventCounter:
+    counter = EventCounter(period="year", n_samples=400, recalibration=recalibration, uncertainty=uncertainty)
     counter.update(documents())
     return counter
 
@@ -107,11 +103,7 @@ def test_scores_that_had_the_recalibration_get_its_uncertainty_alone(uncertainty
 def test_scores_with_another_recalibration_are_refused() -> None:
     uncertain, other = by_kind(), Recalibration(1.7, 0.4)
     counter = EventCounter(period="year", n_samples=400, recalibration=uncertain)
-    rule = (
-        rf"^doc_id '.*': scores must be like those to which the recalibration was fitted \(scores without a "
-        rf"recalibration\), got scores with the recalibration {other.fingerprint()} \("
-    )
-    with pytest.raises(InputError, match=rule):
+    with error(InputError, place="doc_id"):
         counter.update(other.apply_document(each) for each in documents())
 
 
