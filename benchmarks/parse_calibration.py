@@ -86,7 +86,12 @@ def role_path_ends(tokens: Tokens, scheme: str, rule: Rule) -> set[tuple[int, in
     """Where the paths of a rule's roles lead from possible triggers: role, first token, and last token."""
     view = ParseView(tokens, SCHEMES[scheme])
     starts = [token for token, tag in enumerate(tokens.upos) if tag in rule.upos]
-    paths = [(number, path) for number, role in enumerate(rule.roles.values()) for path in role.get(scheme, ())]
+    paths = [
+        (rule.event.index(role), path)
+        for frame in rule.frames
+        for role, by_scheme in frame.roles.items()
+        for path in by_scheme.get(scheme, ())
+    ]
     return {(number, start, end) for number, path in paths for start in starts for end in follow(path, view, start)}
 
 

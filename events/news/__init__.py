@@ -1,1 +1,1 @@
-"""Dated news articles in files: JSON Lines, tables, Excel workbooks, texts and NITF XML."""
+"""Dated news articles in files: JSON Lines, tables, texts and NITF XML."""
