@@ -196,3 +196,34 @@ def test_the_english_model_scores_as_the_command_does(mentions: MentionSource, t
     assert record["recalibration"]["fingerprint"] == change.fingerprint()
     assert record["model"]["path"] == "the English model of the package"
     assert record["summary"]["recalibration"] == ("english" if mentions == "parse" else "english-annotated")
+
+
+def test_scores_of_annotated_mentions_and_of_the_parse_have_the_draws_of_their_own(tmp_path: Path) -> None:
+    change = read_recalibration("english-annotated").recalibration
+    annotated = [change.apply_document(each) for each in scored()]
+    mixed = [other if d % 3 else own for d, (other, own) in enumerate(zip(annotated, recalibrated(), strict=True))]
+    write_documents(mixed, tmp_path / "mixed.jsonl")
+    samples = read_count_samples(counted(tmp_path / "mixed.jsonl", tmp_path / "run"))
+    expected = reference_counts(mixed)
+    assert samples.counts.sum() == sum(each.sum() for each in expected.values()) > 100
+    for (country, period), each in expected.items():
+        found = samples.counts[:, samples.actors.index(country), samples.periods.index(period)]
+        np.testing.assert_array_equal(found, each)
+
+
+def test_a_predicate_gets_the_samples_of_the_draws() -> None:
+    documents = recalibrated(4)
+    seen: list[Any] = []
+
+    def predicate(document: ScoredDocument, labels: Any) -> dict[str, Any]:
+        seen.append(labels.copy())
+        return {"links": labels[:, -1] != document.n_mentions - 1}
+
+    EventCounter(predicate=predicate, n_samples=N_SAMPLES, period="year").update(documents[:1])
+    english, document = read_recalibration("english"), documents[0]
+    kinds = mention_kinds(document.tokens, document.mentions)
+    draws = english.sampled("domain", N_DRAWS, domain="news")
+    for sample in (0, 1, 2, 55, N_SAMPLES - 1):
+        changed = draws[sample // 2].relative_to(english.recalibration).apply(document.antecedents, kinds)
+        expected = sample_clusterings(changed, n_samples=1, doc_id=document.doc_id, first_sample=sample)
+        np.testing.assert_array_equal(seen[0][sample], expected.labels[0])
