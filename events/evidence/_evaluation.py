@@ -61,24 +61,26 @@ def evaluate_document(
     section 6.1, the function f). If it is described as an inner actor and as others (the police of a country), it
     counts for the inner actor. For a role with classes only descriptions as actors of these classes are considered.
     """
+    # Rules with the same pairs are sampled together. Certain events have no error, whatever the pairs of other rules.
+    by_pairs: dict[bytes | None, list[MentionMatches]] = {}
+    for rule in matches:
+        pairs = None if rule.apart is None or _is_certain(rule) else rule.apart.tobytes()
+        by_pairs.setdefault(pairs, []).append(rule)
     events: list[DocumentEvents] = []
-    free = [each for each in matches if each.apart is None]
-    for rules in (free, [each for each in matches if each.apart is not None]):
-        if rules:
-            n_mentions = _n_relevant(rules)
-            apart = rules[0].apart if n_mentions else None  # no mention matters where all events are certain
-            drawn = posterior.sample(
-                n_samples=n_samples,
-                seed=seed,
-                n_mentions=n_mentions,
-                cannot_link=apart,
-                n_counted=rules[0].n_distinct,
-            )
-            if parse and not drawn.samples.size:  # the one best is that of the first parse, which needs no sample
-                continue
-            uniform = document_draws(seed, posterior.doc_id, n_samples)
-            events += _events(posterior.doc_id, date, parse, rules, drawn, uniform)
-    return events
+    for pairs, rules in by_pairs.items():
+        drawn = posterior.sample(
+            n_samples=n_samples,
+            seed=seed,
+            n_mentions=_n_relevant(rules),
+            cannot_link=None if pairs is None else rules[0].apart,
+            n_counted=rules[0].n_distinct,
+        )
+        if parse and not drawn.samples.size:  # the one best is that of the first parse, which needs no sample
+            continue
+        uniform = document_draws(seed, posterior.doc_id, n_samples)
+        events += _events(posterior.doc_id, date, parse, rules, drawn, uniform)
+    names = [rule.event for rule in matches]
+    return sorted(events, key=lambda of_rule: names.index(of_rule.event))
 
 
 def _n_relevant(matches: Sequence[MentionMatches]) -> int:

@@ -93,7 +93,7 @@ class MentionMatches:
     apart
         int32 (n_pairs, 2): mentions of different entities, the same for all rules of a run: mentions that are described
         as distinct actors, and subject and object of one verb. A mention that names several actors counts for each of
-        them. None if the rule allows an entity to be several actors, or has no instance.
+        them. None if the rule allows an entity to be several actors, or if no mention fills a role.
     n_distinct
         Number of pairs at the beginning of `apart` that are described as distinct actors; None if all are.
     naming

@@ -32,6 +32,7 @@ _POSSESSIVES = ("poss", "nmod:poss")
 # regression on whether the actor is the only one, whether it is named before, and whether the noun has "the".
 _INTERCEPT, _ALONE, _BEFORE, _DEFINITE = -2.17, 1.57, 1.57, 0.64
 _OF_STATE = 0.95  # P("the army" is that of the only country that the text names, before it), by the same script
+_NO_NAMES = LexiconMatches({}, {}, 0)
 _resources = cache(load_language)  # once for each language, not for each document
 _SUBJECTS = frozenset(["nsubj", "nsubj:pass", "nsubjpass"])
 _OBJECTS = frozenset(["obj", "dobj", "iobj", "dative"])
@@ -123,10 +124,8 @@ def match_rules(
                 readings[name] = ParseReading(tokens, mentions, name, words, rule.language)
         readings_by_rule.append([RuleReading(readings[name], rule) for name in served])
     any_reading = next(iter(readings.values()))
-    names = LexiconMatches({}, {}, 0)
-    # Names matter only where some mention fills a role.
-    instances = (i for readings_of_rule in readings_by_rule for reading in readings_of_rule for i in reading.instances)
-    if any(max(instance, default=ABSENT) >= 0 for instance in instances):
+    names = _NO_NAMES
+    if any(reading.is_filled for readings_of_rule in readings_by_rule for reading in readings_of_rule):
         names = lexicon.match(tokens.text, any_reading.view.heads, date, tokens.lemma)
     return tuple(_agreed(readings_of_rule, names, lexicon) for readings_of_rule in readings_by_rule)
 
@@ -152,8 +151,6 @@ def distinct_actors(
 
 def _agreed(readings: Sequence[RuleReading], names: LexiconMatches, lexicon: Lexicon) -> MentionMatches:
     """Matches of one rule; raises InputError if schemes that the labels fit lead to different events."""
-    if not any(reading.instances for reading in readings):
-        return readings[0].matches(LexiconMatches({}, {}, 0), lexicon)
     matches = [reading.matches(names, lexicon) for reading in readings]
     if not all(matches[0].agrees(other_matches) for other_matches in matches[1:]):
         fitting = " and ".join(reading.parse.scheme for reading in readings)
@@ -311,7 +308,10 @@ class ParseReading:
         by_code: Mapping[str, Sequence[int]],
         members: Mapping[str, frozenset[str]],
     ) -> Iterator[InferredDescription]:
-        """Descriptions of mentions that name only a class, as each actor of the class; chances sum to at most 1."""
+        """Descriptions of mentions that name only a class, as each actor of the class.
+
+        The chances of several actors sum at most to that of the likeliest one if it were the only one.
+        """
         view, sentences, heads = self.view, self.sentences, self._mentions[:, 2]
         articles = self._language.definite_articles
         for class_code, member_codes in members.items():
@@ -324,15 +324,18 @@ class ParseReading:
                     continue
                 head = int(heads[mention])
                 is_definite = any(view.text[token].lower() in articles for token in view.dependents[head])
-                weights: dict[str, float] = {}
-                for code, named_by in sorted(candidates.items()):
-                    is_named_before = bool((sentences[heads[named_by]] <= sentences[head]).any())
-                    z = _INTERCEPT + _ALONE * (len(candidates) == 1) + _BEFORE * is_named_before
-                    weights[code] = 1.0 / (1.0 + exp(-(z + _DEFINITE * is_definite)))
-                total, start = sum(weights.values()), 0.0
+                scores = {
+                    code: _INTERCEPT
+                    + _BEFORE * bool((sentences[heads[named_by]] <= sentences[head]).any())
+                    + _DEFINITE * is_definite
+                    for code, named_by in sorted(candidates.items())
+                }
+                as_only_one = _logistic(max(scores.values()) + _ALONE)
+                weights = {code: _logistic(z) if len(scores) > 1 else as_only_one for code, z in scores.items()}
+                scale, start = min(1.0, as_only_one / sum(weights.values())), 0.0
                 token = described[mention, class_code]
                 for code, weight in weights.items():
-                    chance = weight / max(total, 1.0)
+                    chance = weight * scale
                     yield InferredDescription(mention, code, token, described_mentions, start=start, chance=chance)
                     start += chance
 
@@ -365,6 +368,10 @@ class ParseReading:
 _NOTHING = _Descriptions((), np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros((0, 2), np.int32))
 
 
+def _logistic(z: float) -> float:
+    return 1.0 / (1.0 + exp(-z))
+
+
 class TriggerCandidate(NamedTuple):
     """Trigger of a frame with its lemma or phrase; `ends` has, for each role, the path that ends at a token."""
 
@@ -375,7 +382,17 @@ class TriggerCandidate(NamedTuple):
 
 
 class RuleReading:
-    """A parse read by one scheme, with the triggers of a rule and the instances of its event."""
+    """A parse read by one scheme, with the triggers of a rule and the instances of its event.
+
+    Attributes
+    ----------
+    candidates
+        Triggers of the rule, whether or not their roles are filled.
+    instances
+        Fillers of the roles at the triggers: see `MentionMatches`.
+    is_filled
+        Whether a mention fills a role of some instance, so that names of actors matter.
+    """
 
     def __init__(self, parse: ParseReading, rule: Rule) -> None:
         self.parse = parse
@@ -419,18 +436,19 @@ class RuleReading:
                     self.instances.append(fillers)
                     self._frames.append(frame)
                     self._triggers.append(token)
+        self.is_filled = any(max(instance, default=ABSENT) >= 0 for instance in self.instances)
 
     def matches(self, names: LexiconMatches, lexicon: Lexicon) -> MentionMatches:
         """Matches of the rule: its instances, and the mentions that the names of actors in the text describe."""
         rule = self._rule
-        # If no rule has an instance, names were not looked up, and the matches must not enter the shared cache.
+        # Other rules may need the names; without names nothing may enter the cache that they share.
+        names = names if self.is_filled else _NO_NAMES
         described = self.parse.described(rule.described[self.parse.scheme], names) if names.codes else _NOTHING
-        if described.codes and rule.distinct_actors and self.instances:
+        if described.codes and rule.distinct_actors:
             paths = rule.described[self.parse.scheme]
             described = self.parse.with_inferred(paths, names, lexicon, rule.stands_for and rule.filled == "either")
-        # The same holds for pairs of mentions if this rule has no instance: the cache serves the other rules.
         pairs, n_distinct, naming = None, None, None
-        if rule.distinct_actors and self.instances:
+        if rule.distinct_actors and self.is_filled:
             pairs, n_distinct, naming = self.parse.apart(names, lexicon)
         instances = np.array(self.instances, np.int32).reshape(len(self.instances), len(rule.event))
         # A role has no default actor if no instance needs one, or if the lexicon does not have the actor.

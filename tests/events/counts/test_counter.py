@@ -6,13 +6,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
+import pyarrow.compute as pc
 import pytest
 from expected_errors import error
 from mention_matches import evaluate_matches
 from references import events as er
 
 from corefsample import InputError, ParameterError, read_documents, write_documents
+from corefsample.coreference import _conditioning
 from corefsample.errors import DamagedFileError
 from corefsample.formats import DocumentStream
 from events import EventCounter, load_lexicon, load_rules, simulate_documents
@@ -128,6 +131,49 @@ def test_the_merged_counts_of_parts_are_those_of_the_corpus(tmp_path: Path, opti
         assert first.document_counts() == whole.document_counts()
         with error(InputError):  # its documents are there already
             first.merge(third)
+
+
+SENTENCES = (
+    "Iraq/PROPN>2:nsubj attacked=attack/VERB>0:root Iran/PROPN>2:obj",
+    "they/PRON>2:nsubj attacked=attack/VERB>0:root soldiers/NOUN>2:obj",
+    "they/PRON>2:nsubj killed=kill/VERB>0:root soldiers/NOUN>2:obj",
+    "soldiers/NOUN>3:nsubj:pass were=be/AUX>3:aux:pass killed=kill/VERB>0:root",
+    "they/PRON>3:nsubj:pass were=be/AUX>3:aux:pass arrested=arrest/VERB>0:root",
+    "it/PRON>2:nsubj met=meet/VERB>0:root Kuwait/PROPN>2:obj",
+)
+
+
+@pytest.mark.parametrize("draws", ["repeated", "of chains"])
+def test_a_rule_has_the_same_evidence_and_counts_alone_and_with_others(
+    monkeypatch: pytest.MonkeyPatch, draws: str
+) -> None:
+    if draws == "of chains":
+        for name, value in (("_ENOUGH", _conditioning._PILOT + 1), ("_LEAST", 2.0), ("_MOST_TRIES", 2)):
+            monkeypatch.setattr(_conditioning, name, value)
+    rng, documents = np.random.default_rng(5), []
+    for number in range(60):
+        sentences = rng.choice(SENTENCES, rng.integers(1, 6)).tolist()
+        n_mentions = len(er.nominal_mentions(er.parsed(*sentences).upos))
+        links = {i: {j: float(rng.normal(0.0, 3.0)) for j in range(i)} for i in range(n_mentions)}
+        documents.append(er.scored(er.json_document(f"d{number}", "1999-01-05", sentences, links)))
+    presets = (("attack", "paper"), ("kill", "asserted"), ("attack_target", "asserted"), ("meet", "asserted"))
+    rules = [load_rules(*names) for names in (*presets, ("arrest", "asserted"))]
+    together = EventCounter(rules, load_lexicon("police"), n_samples=200)
+    found = [[events.event for events in together.add_to_each(document)] for document in documents]
+    assert all(names == [rule.name for rule in rules if rule.name in names] for names in found)
+    evidence, n_rows = together.rows.read(*together.rows.schema.names), 0
+    for rule in rules:
+        alone = EventCounter(rule, load_lexicon("police"), n_samples=200)
+        alone.update(documents)
+        expected = alone.rows.read(*alone.rows.schema.names)
+        columns = [name for name in expected.column_names if name in evidence.column_names]
+        rows = evidence.filter(pc.equal(evidence["event"], rule.name)).select(columns)
+        assert rows.to_pylist() == expected.select(columns).to_pylist()
+        counts = alone.counts().to_frame()
+        pd.testing.assert_frame_equal(together.counts(event=rule.name).to_frame()[counts.columns], counts)
+        n_rows += rows.num_rows
+    assert n_rows == evidence.num_rows > 200
+    assert (max(evidence["inefficiency"].to_pylist()) > 1.0) == (draws == "of chains")
 
 
 def test_only_counters_of_the_same_events_are_merged() -> None:

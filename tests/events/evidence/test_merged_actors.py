@@ -18,7 +18,6 @@ from corefsample.documents._batch import DocumentBatch
 from events import EventCounter, load_lexicon, load_rules
 from events.counts._run_tables import CountNotes
 from events.evidence._documents_table import MERGED_ACTORS, merging_summary, merging_table, sampled_merged_actors
-from events.matching._matching import match_rules
 
 N = 20_000
 RULE = load_rules("attack", "extended")
@@ -182,14 +181,3 @@ def test_a_document_needs_no_rule_and_no_date(tmp_path: Path) -> None:
     summary = merging_summary(merging_table(merged), N)
     assert summary is not None
     assert sum(summary["n_documents"].values()) == 1
-
-
-def test_a_rule_that_finds_nothing_does_not_change_what_is_apart_for_the_next() -> None:
-    """Nobody kills here. Names are looked up only for rules with a trigger, but pairs are found once for all."""
-    tokens, spans = document().tokens, document().mentions
-    found = [
-        match_rules(tokens, spans, rules, load_lexicon(), None)[-1]
-        for rules in ([RULE], [load_rules("kill", "extended"), RULE])
-    ]
-    assert found[0].apart.tolist() == found[1].apart.tolist()
-    assert (found[1].n_distinct, len(found[1].apart)) == (1, 2)
