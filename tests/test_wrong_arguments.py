@@ -47,22 +47,10 @@ def public_functions() -> Iterator[tuple[str, Callable[..., Any]]]:
     counter = EventCounter(n_samples=2)
     counter.add(DOCUMENT)
     counts, halved = counter.counts(), cs.Recalibration(temperature=2.0, new_bias=0.0)
-    methods: tuple[Callable[..., Any], ...] = (
-        cs.AntecedentDistribution.from_lists,
-        halved.apply_document,
-        recalibration.RecalibrationFitter,
-        tagging.ConditionalRandomField().fit,
-        tagging.HiddenMarkovModel().fit,
-        counter.add,
-        counter.update,
-        counter.merge,
-        counter.save,
-        counter.load,
-        counts.compare,
-        counts.pmf,
-        counts.period,
-    )
-    yield from ((method.__qualname__, method) for method in methods)
+    methods = [cs.AntecedentDistribution.from_lists, halved.apply_document, recalibration.RecalibrationFitter]
+    methods += [tagging.ConditionalRandomField().fit, tagging.HiddenMarkovModel().fit]
+    methods += [counter.add, counter.update, counter.merge, counter.save, counter.load]
+    yield from ((method.__qualname__, method) for method in [*methods, counts.compare, counts.pmf, counts.period])
 
 
 FUNCTIONS = {name: function for name, function in public_functions() if name != PROTOCOL}

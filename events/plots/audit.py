@@ -55,7 +55,7 @@ def audit_bands(
     """
     most = _checks.whole("most", most, 1)
     names = {"mean": "estimate", "run_mean": "model_mean", "run_lower": "model_lower", "run_upper": "model_upper"}
-    label = "learned" if "run_mean" in counts else "audited"
+    label = "learned" if "run_mean" in getattr(counts, "columns", ()) else "audited"
     counts = counts.rename(columns=names) if label == "learned" else counts
     require_columns("counts", counts, ("event", "actor", "period", "period_start", "estimate", "lower", "upper"))
     table = counts.assign(actor=counts["actor"].fillna(""))

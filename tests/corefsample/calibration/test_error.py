@@ -132,7 +132,6 @@ BAD: list[tuple[dict[str, Any], str]] = [
     *[({"interval": kind, "documents": [0, 1]}, "documents") for kind in ("auto", "simulated", None)],
     ({"interval": "bootstrap"}, "documents"),
     ({"documents": [0, 0, 0, 0]}, "documents"),
-    *[({"level": 1.0}, "level"), ({"n_resamples": 1}, "n_resamples"), ({"seed": -1}, "seed")],
 ]
 
 

@@ -64,10 +64,7 @@ def test_the_same_seed_gives_the_same_result() -> None:
     [
         ("truths", {"truths": []}),
         ("truths[1]", {"truths": [1.0, math.nan]}),
-        ("truths", {"truths": ["a", "b"]}),
-        ("samples", {"samples": [1.0, 2.0]}),
         ("samples", {"samples": [[1.0], [2.0, 3.0]]}),
-        ("samples", {"samples": [[1.0]]}),
         ("samples[1][0]", {"samples": [[1.0], [math.inf]]}),
         ("documents", {"documents": ["a"]}),
         ("n_bins", {"n_bins": 1}),

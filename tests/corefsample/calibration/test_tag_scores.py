@@ -66,8 +66,7 @@ def test_intervals_are_those_of_the_calibration_error(documents: np.ndarray | No
     ("options", "parameter"),
     [
         *[({"n_bins": 5}, "n_bins"), ({}, "n_bins"), ({"n_bins": 0}, "n_bins")],
-        *[({"n_bins": 2, "bin_size": 2}, "bin_size"), ({"interval": "exact"}, "interval")],
-        *[({"n_bins": 1, "interval": "bootstrap"}, "documents"), ({"n_bins": 1, "level": 1.0}, "level")],
+        *[({"n_bins": 2, "bin_size": 2}, "bin_size"), ({"n_bins": 1, "interval": "bootstrap"}, "documents")],
     ],
 )
 def test_bad_options_raise(options: Any, parameter: str) -> None:

@@ -155,12 +155,6 @@ def test_a_single_document_has_no_interval_by_document() -> None:
     assert calibration.to_frame()["lower"].isna().all()
 
 
-@pytest.mark.parametrize(("option", "value"), [("bin_size", 0), ("norm", "l3"), ("level", 1.0), ("n_resamples", 1)])
-def test_invalid_options_raise(option: str, value: object) -> None:
-    with error(ParameterError, option):
-        calibrate_links(link_tables(documents()), **{option: value})  # type: ignore[arg-type]
-
-
 def test_gold_without_a_pair_raises() -> None:
     with pytest.raises(InputError, match="gold must annotate at least two mentions"):
         calibrate_links(link_tables([]))

@@ -1,9 +1,5 @@
 """Pictures of one document: its marginals, its entities and their number."""
 
-import dataclasses
-from pathlib import Path
-from xml.etree import ElementTree
-
 import numpy as np
 import pytest
 from expected_errors import error
@@ -13,7 +9,7 @@ from matplotlib.figure import Figure
 from strategies.documents import one_word_document
 
 from corefsample import AntecedentDistribution, ParameterError, ScoredDocument
-from corefsample.plots import link_heat_map, link_network, save_figure
+from corefsample.plots import link_heat_map, link_network
 from corefsample.plots.clusterings import entity_count_bars
 from corefsample.summaries import document_links, entity_count_posterior, point_estimate
 from corefsample.summaries._document_links import DocumentLinks, EntityCountDistribution
@@ -116,17 +112,6 @@ def test_options_outside_their_range_raise() -> None:
 
 
 # --- all ---------------------------------------------------------------------------------------------------
-
-
-def test_words_of_any_script_are_drawn(tmp_path: Path) -> None:
-    words = ("שלום עולם", "مرحبا", "日本語", "👨‍👩‍👧 😀", "$x_{$ 5", "<script>&\"'")
-    links = dataclasses.replace(document_links(document()), texts=words, doc_id="$\\frac$ 日本")
-    left, right = (figure := Figure(figsize=(12, 5), layout="constrained")).subplots(1, 2)
-    link_heat_map(links, ax=left)
-    link_network(links, ax=right)
-    save_figure(figure, tmp_path / "odd.svg")
-    texts_of_file = list(ElementTree.parse(tmp_path / "odd.svg").iter("{http://www.w3.org/2000/svg}text"))
-    assert ["".join(each.itertext()) for each in texts_of_file].count("<script>&\"'") == 3  # two axes, and a label
 
 
 def test_the_heat_map_can_be_sorted_by_an_estimate() -> None:

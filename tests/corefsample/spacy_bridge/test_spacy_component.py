@@ -535,24 +535,28 @@ def reloaded(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[..., An
     return to_and_from_disk if request.param == "disk" else to_and_from_bytes
 
 
-def test_a_saved_pipeline_carries_its_model(pipeline: Any, tmp_path: Path, reloaded: Any) -> None:
-    path = tmp_path / "away.npz"
-    random_model(3).save(path)
-    nlp = pipeline(model=str(path), n_samples=17, mentions="parse")
-    expected = nlp(parsed(nlp))._.coref
-    path.unlink()
-    again = reloaded(nlp)
-    found = again(parsed(again))._.coref
-    assert found.distribution == expected.distribution
-    assert found.n_samples == 17
-
-
 def recalibration_by_kind(path: Path, seed: int = 0) -> Recalibration:
     """Write a record with offsets by kind of mention and antecedent."""
     offsets = np.random.default_rng(seed).normal(0.0, 1.0, (N_KINDS + 1) * N_KINDS).round(3).tolist()
     recalibration = Recalibration(1.5, 0.25, tuple(offsets))
     path.write_text(json.dumps(UncertainRecalibration(recalibration).to_json()), encoding="utf-8")
     return recalibration
+
+
+def test_a_saved_pipeline_carries_its_model_and_its_recalibration(pipeline: Any, tmp_path: Path, reloaded: Any) -> None:
+    model, path, other = tmp_path / "away.npz", tmp_path / "away.json", tmp_path / "other.json"
+    random_model(3).save(model)
+    recalibration_by_kind(path)
+    recalibration_by_kind(other, seed=1)
+    nlp = pipeline(model=str(model), recalibration=str(path), n_samples=17)
+    expected, direct = nlp(parsed(nlp))._.coref, pipeline(model=str(model), recalibration=str(other))
+    wanted = direct(parsed(direct))._.coref
+    model.unlink()
+    path.unlink()
+    again, changed = reloaded(nlp), reloaded(nlp, recalibration=str(other))
+    found = again(parsed(again))._.coref
+    assert (found.distribution, found.n_samples) == (expected.distribution, 17)
+    assert changed(parsed(changed))._.coref.distribution == wanted.distribution
 
 
 def test_distributions_are_recalibrated_by_a_record_with_kinds(pipeline: Any, tmp_path: Path) -> None:
@@ -586,19 +590,6 @@ def test_samples_have_the_draws_of_an_uncertain_recalibration(pipeline: Any, tmp
         assert np.array_equal(posterior.labels("map"), cs.map_clustering(posterior.distribution))
         estimate = cs.summaries.point_estimate(posterior.samples, loss="binder").labels
         assert np.array_equal(posterior.labels("binder"), estimate)
-
-
-def test_a_saved_pipeline_carries_its_recalibration(pipeline: Any, tmp_path: Path, reloaded: Any) -> None:
-    path, other = tmp_path / "away.json", tmp_path / "other.json"
-    recalibration_by_kind(path)
-    recalibration_by_kind(other, seed=1)
-    nlp = pipeline(recalibration=str(path))
-    expected = nlp(parsed(nlp))._.coref
-    path.unlink()
-    again = reloaded(nlp)
-    assert again(parsed(again))._.coref.distribution == expected.distribution
-    changed, direct = reloaded(nlp, recalibration=str(other)), pipeline(recalibration=str(other))
-    assert changed(parsed(changed))._.coref.distribution == direct(parsed(direct))._.coref.distribution
 
 
 def test_a_folder_or_bytes_of_something_else_are_rejected(pipeline: Any, tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -303,30 +302,6 @@ def test_tags_and_pairs_of_a_long_chain_come_as_often_as_their_marginals() -> No
     cells = tags[:, :-1].astype(int) * 11 + tags[:, 1:]
     pairs = np.stack([np.bincount(column, minlength=121) for column in cells.T])
     assert plausible_counts(pairs, N_SAMPLES, LONG.pair_marginals().reshape(29, 121)).all()
-
-
-# --- the check sees wrong samplers -------------------------------------------------------------------------
-
-
-def next_tag_ignored(chain: LinearChain, generator: np.random.Generator) -> Tags:
-    """Right marginals, but tokens drawn independently."""
-    columns = [generator.choice(chain.n_tags, N_SAMPLES, p=row) for row in chain.marginals()]
-    return np.stack(columns, axis=1).astype(np.int32)
-
-
-def forward_weights_for_marginals(chain: LinearChain, generator: np.random.Generator) -> Tags:
-    """The first tag from the forward weights alone, as if no later token mattered."""
-    weights = np.exp(chain.unary[0])
-    tags = np.array(chain.sample(N_SAMPLES, seed=2))
-    tags[:, 0] = generator.choice(chain.n_tags, N_SAMPLES, p=weights / weights.sum())
-    return tags
-
-
-@pytest.mark.parametrize("sampler", [next_tag_ignored, forward_weights_for_marginals])
-def test_a_wrong_sampler_fails_the_check(sampler: Callable[[LinearChain, np.random.Generator], Tags]) -> None:
-    chain = LinearChain.from_scores(*SMALL["shared"])
-    tags = sampler(chain, np.random.default_rng(0))
-    assert not sequences_are_plausible(tags, enumeration(*SMALL["shared"]).probs)
 
 
 # --- bad input ---------------------------------------------------------------------------------------------

@@ -84,12 +84,8 @@ def test_likeliest_tags_are_one_pair_per_word_with_the_largest_marginal() -> Non
 
 def test_an_unknown_gold_tag_is_an_error_with_its_place() -> None:
     sentences = [SENTENCES[0], TaggedSentence(["ant", "fox"], ["A", "Z"], "doc9")]
-    with pytest.raises(ParameterError) as caught:
+    with pytest.raises(ParameterError, match=r"^sentence 1 of document 'doc9': gold must .* got 'Z' at \[1\]"):
         list(labelled_posteriors(MODEL, sentences))
-    assert str(caught.value) == (
-        "sentence 1 of document 'doc9': gold must be tags of the model, 'A, B, C', got 'Z' at [1] "
-        "(unknown='outside' counts such tags as events that no model predicts)"
-    )
 
 
 def test_a_gold_tag_outside_makes_every_event_of_its_place_false() -> None:

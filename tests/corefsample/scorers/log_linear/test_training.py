@@ -187,9 +187,6 @@ def test_training_from_a_model_begins_with_its_weights_and_squares_of_one(monkey
     assert chosen == ["english", "none"]
 
 
-# --- figures -----------------------------------------------------------------------------------------------
-
-
 # --- choice on held-out documents --------------------------------------------------------------------------
 
 
