@@ -57,7 +57,7 @@ def copied(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_kernel_is_compiled_again_after_an_edit_of_kernels_and_codes_of_either_package(copied: Path) -> None:
+def test_a_kernel_of_another_package_depends_on_both(copied: Path) -> None:
     """The caller keeps its file; numba alone would load its old machine code."""
     (copied / "corefsample" / "_inner_kernels.py").write_text(INNER.format(added=1))
     other = copied / "other"
