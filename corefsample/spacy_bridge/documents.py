@@ -88,7 +88,7 @@ MENTIONS = "mentions"  # the name of the group of spans with a document's mentio
 # --- from spaCy --------------------------------------------------------------------------------------------
 
 
-def tokens_of_doc(doc: Doc) -> Tokens:
+def tokens_of_doc(doc: Doc, *, blanks: bool = False) -> Tokens:
     """Words of a parsed Doc, with their lemmas, parts of speech, dependencies and sentences.
 
     Labels stay as the pipeline wrote them, those of ClearNLP or of Universal Dependencies; `corefsample.syntax`
@@ -98,6 +98,9 @@ def tokens_of_doc(doc: Doc) -> Tokens:
     ----------
     doc
         Doc with a parse, sentences, universal parts of speech and lemmas. An empty Doc is allowed.
+    blanks
+        True if words may contain blanks, as words of a corpus do in some languages. By default they are an error,
+        because tokenizers split at blanks, so a component has merged several words.
 
     Returns
     -------
@@ -109,7 +112,7 @@ def tokens_of_doc(doc: Doc) -> Tokens:
     ------
     ParameterError
         If `doc` is not a Doc, lacks a parse, sentences, parts of speech or lemmas, or has a word without a dependency
-        label.
+        label or with a blank in it.
     """
     _checks.spacy_doc(doc)
     for attribute, annotation, component in _ANNOTATIONS:
@@ -121,6 +124,10 @@ def tokens_of_doc(doc: Doc) -> Tokens:
     if unlabelled.size:
         rule = "must have a dependency label for each word"
         raise ParameterError(f"{rule}, got none for {shown(doc[int(unlabelled[0])].text)}", parameter="doc")
+    merged = next((text for text in attribute_texts(doc, "ORTH") if len(text.split()) > 1), None)
+    if merged is not None and not blanks:
+        hint = "leave components that merge tokens, such as merge_entities, out of the pipeline"
+        raise ParameterError(f"must have words without blanks, got {shown(merged)}", parameter="doc", hint=hint)
     tree, labels = word_tree(doc, offsets)
     sentence = np.cumsum(doc.to_array("SENT_START") == 1)[offsets]
     sent = np.cumsum(np.diff(sentence, prepend=sentence[:1]) > 0, dtype=np.int32)  # without gaps

@@ -154,7 +154,7 @@ def parsed_words(tokens: Tokens, pipeline: Language) -> Tokens:
     starts: list[Any] = [t == 0 or bool(tokens.sent[t] != tokens.sent[t - 1]) for t in range(len(tokens))]
     with parsing("words"):
         doc = Doc(pipeline.vocab, words=list(tokens.text), spaces=spaces, sent_starts=starts)
-        parsed = tokens_of_doc(pipeline(doc))
+        parsed = tokens_of_doc(pipeline(doc), blanks=True)
     if len(parsed) != len(tokens):
         raise ParameterError(f"words must not be whitespace, got {len(tokens) - len(parsed)} words of whitespace")
     return dataclasses.replace(parsed, text=tokens.text, extra={**tokens.extra, **parsed.extra})

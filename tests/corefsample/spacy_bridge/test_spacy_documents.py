@@ -133,6 +133,16 @@ def test_a_doc_without_its_annotation_is_rejected(given: dict[str, Any] | None, 
     assert needed in str(caught.value)
 
 
+def test_merged_words_are_rejected_and_words_of_a_corpus_are_not() -> None:
+    doc = attack()
+    with doc.retokenize() as retokenizer:
+        retokenizer.merge(doc[0:2])
+    with error(ParameterError, "doc") as caught:
+        tokens_of_doc(doc)
+    assert "merge_entities" in str(caught.value.hint)
+    assert tokens_of_doc(doc, blanks=True).text[0] == "US troops"
+
+
 # --- mentions ----------------------------------------------------------------------------------------------
 
 
