@@ -317,6 +317,11 @@ class CorpusOptions(OnError):  # noqa: N818, no exception
         super()._check()
         Selection(self.where)
 
+    @property
+    def stops_at_undated(self) -> bool:
+        """True if a document without a date is an error."""
+        return self.undated == "reject" and self.on_error == "stop"
+
 
 @declared
 class Recalibrated(Options):

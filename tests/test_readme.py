@@ -145,8 +145,8 @@ def test_the_commands_of_the_readme_lead_from_articles_to_a_page(
     monkeypatch.chdir(tmp_path)
     pd.DataFrame(ARTICLES, columns=["doc_id", "date", "text"]).to_csv("news.csv", index=False)
     given = counting_commands()
-    assert [words[0] for words in given] == ["run"]
-    assert "en_core_web_sm" in given[0]
+    assert [words[0] for words in given] == ["doctor", "run"]
+    assert "en_core_web_sm" in given[1]
     for words in given:
         arguments = [str(folder) if word == "en_core_web_sm" else word for word in words]
         status, _, err = Calls(capsys)(*arguments)

@@ -16,10 +16,17 @@ import os
 from typing import TYPE_CHECKING
 
 from events import _options as shared
-from events._options import declared, fields_of, option
+from events._options import Selection, declared, fields_of, option
 from events.commands._parser import Command
 from events.commands.events import summary_of_run
-from events.runs._run_options import CountOptions, EventsOptions, ReadingOptions, ScoreOptions, ScoringOptions
+from events.runs._run_options import (
+    ARTICLE_OPTIONS,
+    CountOptions,
+    EventsOptions,
+    ReadingOptions,
+    ScoreOptions,
+    ScoringOptions,
+)
 
 if TYPE_CHECKING:
     from corefsample.files._paths import Inputs
@@ -66,17 +73,24 @@ def run_run(inputs: Inputs, options: RunOptions, *, on_progress: Progress | None
     from events.commands.score import run_score
     from events.pages._report import page_of_run
     from events.runs._count_parts import checked_contents
+    from events.runs._document_inputs import DocumentInputs
     from events.runs._outputs import RunFolder
     from events.runs._score_run import is_scored
 
     scored = f"{os.fspath(options.out).rstrip('/')}-scored.parquet"
-    # Folder, rules and lexicon are checked first, so that errors are raised before hours of work.
+    # Folder, rules, lexicon and dates are checked first, so that errors are raised before hours of work.
     RunFolder(options.out, overwrite=options.overwrite or not is_url(options.out))
     counting = EventsOptions(**options.subset(*fields_of(EventsOptions)))
     checked_contents(counting)
     shared_names = fields_of(ScoringOptions).keys() & fields_of(RunOptions).keys() - {"recalibration"}
     scoring = ScoringOptions(**options.subset(*shared_names))
     if not is_scored(inputs, scored, scoring):
+        article_options = options.subset(*ARTICLE_OPTIONS, "undated")
+        selected = Selection(options.where) if options.where else None
+        is_news = options.pipeline is not None
+        documents = DocumentInputs(inputs, article_options=article_options, prefer_news=is_news, selected=selected)
+        if options.stops_at_undated and "-" not in documents.paths:
+            documents.require_dates()
         names = ("overwrite", "workers", "scheduler", *shared_names)
         run_score(inputs, ScoreOptions(out=scored, **options.subset(*names)), on_progress=on_progress)
     run = run_events(scored, counting, on_progress=on_progress).result

@@ -6,20 +6,24 @@ import dataclasses
 import hashlib
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import resources
+from itertools import chain
 from typing import Any
 
+import msgspec
+
 from corefsample._machine import processors
-from corefsample.documents._faults import Rejected
-from corefsample.errors import DamagedFileError, ParameterError
-from corefsample.files._paths import is_file, open_binary
-from corefsample.files._reading import sha256
+from corefsample.documents._faults import Rejected, missing_field
+from corefsample.errors import DamagedFileError, InputError, ParameterError
+from corefsample.files._paths import is_file, open_binary, partition_values
+from corefsample.files._reading import LineReader, parquet_errors, sha256
 from corefsample.files._remote import credentials
 from corefsample.formats import DocumentStream
-from corefsample.formats.scored._parquet import row_group_sizes
+from corefsample.formats.scored._parquet import ParquetReader, row_group_sizes
 from corefsample.posterior._posterior import CorpusRecalibration
 from corefsample.recalibration import read_recalibration
 from corefsample.recalibration._uncertain import NO_RECALIBRATION, named_recalibration, recalibration_file
@@ -30,7 +34,7 @@ from events.evidence._rule_set import RuleSet
 from events.lexicon._lexicon import Lexicon
 from events.rules._rules import Rule, sources_of
 from events.runs._run_options import CountOptions
-from events.runs._store import PartStore, Source, StoredPart
+from events.runs._store import STANDARD_INPUT, PartStore, Source, StoredPart
 
 _NOT_IN_KEY = ("threads", "part_size", "on_error", "max_quarantined")  # options on which no result depends
 _OF_TABLES = ("level", "interval", "rule_error", "reference")  # options on which only the tables depend, but no part
@@ -227,6 +231,43 @@ def file_parts(options: CountOptions, contents: str, source: Source, store: Part
             parts.append(dataclasses.replace(whole, groups=(start, group), share=share))
             start, n_before = group, n_done
     return parts or [whole]
+
+
+class _Dated(msgspec.Struct):
+    """The fields of a document that are read to check its date."""
+
+    doc_id: Any = None
+    date: Any = None
+
+
+def require_dates(path: str) -> None:
+    """Raise InputError at the first document of a file without a date, before the other documents are counted.
+
+    Only the dates are read. Standard input is not read, and other faults of documents are left to the reader.
+    """
+    if path == STANDARD_INPUT or "date" in partition_values(path):
+        return
+    for location, document in _dated(path):
+        if document.date is None:
+            reason, hint = missing_field("date")
+            raise InputError(reason, place=f"{path}: {location}: doc_id {document.doc_id!r}", hint=hint)
+
+
+def _dated(path: str) -> Iterator[tuple[str, _Dated]]:
+    """Yield location and date of each document, as far as the file is undamaged."""
+    with suppress(DamagedFileError):
+        if path.endswith(".parquet"):
+            file = ParquetReader(path).file
+            with parquet_errors(path):
+                columns = ["doc_id", *(["date"] if "date" in file.schema_arrow.names else [])]
+                batches = file.iter_batches(columns=columns)
+                for number, row in enumerate(chain.from_iterable(batch.to_pylist() for batch in batches), start=1):
+                    yield f"row {number}", _Dated(**row)
+            return
+        decoder = msgspec.json.Decoder(_Dated)
+        for number, line, _ in LineReader(path).byte_lines():
+            with suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):  # also for a blank line
+                yield f"line {number}", decoder.decode(line)
 
 
 def _checksum(*sources: str | None) -> str:

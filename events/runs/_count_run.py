@@ -37,7 +37,7 @@ from events.evidence._rule_set import RuleSet
 from events.rule_error._counts import CountTables, tables_with_error
 from events.rule_error._model import NO_RULE_ERROR, read_reference, reference_file, reference_model
 from events.rules._format import Outcome
-from events.runs._count_parts import CountPart, checked_contents, file_parts, loaded_rules, settings_of
+from events.runs._count_parts import CountPart, checked_contents, file_parts, loaded_rules, require_dates, settings_of
 from events.runs._engines import Engine
 from events.runs._outputs import RunFolder, quarantine_lines, require_documents, run_record
 from events.runs._run_options import CountAgainOptions, CountOptions, EventsOptions
@@ -83,6 +83,9 @@ def count_corpus(inputs: Inputs, options: EventsOptions, *, on_progress: Progres
         of_worker = dataclasses.replace(counting, threads=options.threads or engine.threads)
         parts = [part for source in sources for part in file_parts(of_worker, contents, source, store)]
         raise_first_fault = options.on_error == "stop"
+        if options.stops_at_undated and not options.where:
+            for source in sources:
+                require_dates(source.current_path)
         complete = engine.completed(
             parts,
             store,

@@ -27,7 +27,7 @@ from corefsample import (
 )
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._batch import DocumentBatch
-from corefsample.documents._faults import Rejected
+from corefsample.documents._faults import Rejected, missing_field
 from corefsample.files import _paths
 from corefsample.files._paths import PathLike, input_paths, parquet_source, require_suffix, suffix_hint, suffix_of
 from corefsample.files._reading import FileSeries, ReadProgress, SeenIds, open_bytes
@@ -231,6 +231,13 @@ class DocumentInputs(FileSeries):
         if text is not None:
             hint = "`corefsample score` finds and scores mentions"
             raise InputError("documents must have mentions, got text", place=text, hint=hint)
+
+    def require_dates(self) -> None:
+        """Raise InputError at the first document that is invalid or has no date."""
+        for item in self.accepted(None):
+            if item.document.date is None:
+                reason, hint = missing_field("date")
+                raise item.rejected(InputError(reason, hint=hint)).error()
 
     def accepted(self, on_rejected: Callable[[Rejected], None] | None) -> Iterator[ReadDocument]:
         """Yield the valid documents, and pass the invalid ones to `on_rejected`: see `reject`."""

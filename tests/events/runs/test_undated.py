@@ -13,13 +13,16 @@ import pandas as pd
 import pytest
 from expected_errors import error
 from references import events as er
+from references import scoring as sr
 from run_cases import CountOptions, count_events, score_corpus
 
-from corefsample import InputError, read_documents
+from corefsample import InputError, read_documents, write_documents
 from events.audit._audit_frame import read_run_documents
 from events.audit._plan import plan_audit
 from events.commands.report import ReportOptions, run_report
+from events.commands.run import RunOptions, run_run
 from events.counts._distributions import read_count_posterior, read_count_samples
+from events.runs._count_parts import CountPart
 from events.runs._run_options import ScoringOptions
 
 UNDATED = ("doc 3", "doc 5", "doc 6")  # two of them with events, one without
@@ -79,6 +82,30 @@ def test_pages_pictures_and_audits_take_undated_documents(tmp_path: Path, undate
     assert groups[0][2].all()
     plan = plan_audit(frame, n_labels=10, by="year")
     assert len(plan.sample) == 10
+
+
+@pytest.mark.parametrize(("name", "place"), [("c.jsonl", "line 5"), ("c.parquet", "row 5")])
+def test_dates_are_checked_before_documents_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, place: str
+) -> None:
+    inputs = corpus_file(tmp_path / "c.jsonl", ("doc 5",))
+    if name == "c.parquet":
+        write_documents(read_documents(inputs), tmp_path / name)
+    monkeypatch.setattr(CountPart, "compute", None)
+    with error(InputError, place=f"{tmp_path / name}: {place}: doc_id 'doc 5'", hint="undated"):
+        count_events(tmp_path / name, tmp_path / "run")
+
+
+@pytest.mark.parametrize("name", ["c.conllu", "news.csv"])
+def test_dates_are_checked_before_documents_are_scored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    (tmp_path / "news.csv").write_text("doc_id,date,text\na,2001-02-03,Text.\nb,,Text.\n")
+    dated = dataclasses.replace(sr.short_documents(1)[0], doc_id="a")
+    sr.corpus_file(tmp_path / "c.conllu", [dated, dataclasses.replace(dated, doc_id="b", date=None)])
+    monkeypatch.setattr("events.runs._score_run.scorer_of", None)
+    with error(InputError, place="doc_id 'b'", hint="undated"):
+        run_run(tmp_path / name, RunOptions(out=str(tmp_path / "run")))
 
 
 def test_news_without_dates_are_scored(tmp_path: Path, model_path: Path, tiny: str) -> None:
