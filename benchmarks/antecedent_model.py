@@ -124,7 +124,9 @@ def recalibrated(model: AntecedentModel, splits: dict[str, list[AnnotatedDocumen
     (q, y, _), (q_test, y_test, documents) = pairs(dev), pairs(test)
     for recalibrator in (PlattScaling(), IsotonicRecalibration(), ScalingBinning(), HistogramBinning()):
         recalibrated = recalibrator.fit(q, y).predict(q_test)
-        found = calibration_error(recalibrated, y_test, bin_size=BIN_SIZE, documents=documents, n_resamples=1000)
+        found = calibration_error(
+            recalibrated, y_test, bin_size=BIN_SIZE, documents=documents, n_resamples=1000, debiased=False
+        )
         name = f"{type(recalibrator).__name__} of marginals"
         rows.append({"recalibration": name, "calib_err": found.estimate, "lower": found.lower, "upper": found.upper})
     return pd.DataFrame(rows)

@@ -110,7 +110,7 @@ def one(pairs: SyntheticPairs, design: Design) -> dict[str, Any]:
     ):
         bins = reliability_curve(pairs.q, pairs.y, bin_size=size).bins
         row[name] = rms(bins.mean_y[np.searchsorted(bins.q_max, pairs.q)] - pairs.p)
-        row[f"{errors}, plain"] = calibration_error(pairs.q, pairs.y, bin_size=size, interval=None).estimate
+        row[f"{errors}, plain"] = binned_error(bins)
         row[f"{errors}, debiased"] = binned_error(bins, debiased=True)
     return row
 

@@ -79,7 +79,7 @@ def link_pairs(scored: Sequence[ScoredDocument]) -> tuple[Floats, Bools]:
 def calibration_error(scored: Sequence[ScoredDocument]) -> float:
     """Calibration error of the link marginals of all pairs of mentions."""
     q, y = link_pairs(scored)
-    return calibration.calibration_error(q, y.astype(float), interval=None).estimate
+    return calibration.calibration_error(q, y.astype(float), interval=None, debiased=False).estimate
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -279,7 +279,7 @@ def quality_rows(case: Case, n_labels: int, n_draws: int) -> Iterator[dict[str, 
                 "average precision": average_precision(raw, y),
                 "log score": float(log_losses(y, q).mean()),
                 "Brier score": float(((q - y) ** 2).mean()),
-                "calibration error": float(calibration_error(q, y, interval=None, debiased=True).estimate),
+                "calibration error": float(calibration_error(q, y, interval=None).estimate),
             }
 
 

@@ -148,7 +148,7 @@ def calibrate_parses(documents: Sequence[Mapping[str, Pairs]]) -> tuple[pd.DataF
             continue
         by_document = {"documents": document[likely]} if len(np.unique(document[likely])) > 1 else {}
         options: dict[str, Any] = {"n_bins": N_BINS, "strategy": "uniform", **by_document}
-        error = calibration.calibration_error(q[likely], y[likely], n_resamples=2000, **options)
+        error = calibration.calibration_error(q[likely], y[likely], n_resamples=2000, debiased=False, **options)
         bins[name] = calibration.reliability_curve(q[likely], y[likely], **options).to_frame()
         rows.append(
             {

@@ -320,7 +320,7 @@ def coverage_of(documents: Sequence[ScoredDocument], options: argparse.Namespace
             probs[UNCERTAIN] = table.draws(draws, **sampling)
         for kind, values in probs.items():
             intervals.append(count_intervals(table, values).assign(variant=name, recalibration=kind))
-        p, options_of_error = probs[GIVEN], {"n_bins": 20, "documents": table.pair_documents}
+        p, options_of_error = probs[GIVEN], {"n_bins": 20, "documents": table.pair_documents, "debiased": False}
         error = calibration.calibration_error(p, table.truth, **options_of_error)  # type: ignore[arg-type]
         row = {"variant": name, "n_pairs": len(p), "mean_p": p.mean(), "share_true": table.truth.mean()}
         ends = {"calibration_error": error.estimate, "lower": error.lower, "upper": error.upper}

@@ -235,7 +235,7 @@ def large_example(effort: Effort) -> None:
     bins = blocks.bins
     estimate = calibration_test(bins)
     print(f"\n{bins.n_pairs:,} perfect pairs in {bins.n_bins} bins: estimate {estimate.statistic:.4f}, ", end="")
-    intervals = [simulated_interval(bins), simulated_interval(bins, method="inverted"), bootstrap_interval(blocks)]
+    intervals = [simulated_interval(bins, method="normal"), simulated_interval(bins), bootstrap_interval(blocks)]
     print("; ".join(f"{each.method} {each.lower:.4f} to {each.upper:.4f}" for each in intervals), end="")
     print(f"; p-value of perfect calibration {estimate.p_value:.2f}", flush=True)
 

@@ -95,16 +95,17 @@ reliability_figure({"as scored": curve(tables)}, title="Link probabilities again
 #
 # ## How uncertain is the error?
 #
-# The two intervals disagree. **Algorithm 2** of the paper resamples pairs as if they were independent. But one wrong
-# link changes many pairs of its document at once. The other interval resamples **documents**. Use the second one; the
-# first is much too narrow where there are few documents and many pairs.
+# The two intervals disagree. The second one assumes independent **pairs**. But one wrong link changes many pairs of its
+# document at once, so the first one resamples **documents**. Use that one; the other is much too narrow where there are
+# few documents and many pairs. Algorithm 2 of the paper assumes independent pairs too, and adds the noise of the labels
+# a second time: `calibration_error(q, y, interval="algorithm2")` computes it.
 
 # %%
 by_document, simulated = overall.by_document, overall.simulated
 print(
     f"By document: {by_document.lower:.4f} to {by_document.upper:.4f}, {by_document.upper - by_document.lower:.4f} wide"
 )
-print(f"Algorithm 2: {simulated.lower:.4f} to {simulated.upper:.4f}, {simulated.upper - simulated.lower:.4f} wide")
+print(f"By pair: {simulated.lower:.4f} to {simulated.upper:.4f}, {simulated.upper - simulated.lower:.4f} wide")
 print(f"Test of perfect calibration, by flipping the signs of documents: p = {overall.p_value:.2g}")
 
 # %% [markdown]

@@ -70,7 +70,8 @@ def run(output: Output) -> None:
     pairs = {name: each.pairs.of(YES) for name, each in found.items()}
     table = []
     for name, each in found.items():
-        error = calibration_error(pairs[name].q, pairs[name].y, bin_size=BIN_SIZE, documents=pairs[name].documents)
+        q, y, documents = pairs[name].q, pairs[name].y, pairs[name].documents
+        error = calibration_error(q, y, bin_size=BIN_SIZE, documents=documents, debiased=False)
         table.append(
             {
                 "model": repr(best[name][1]),

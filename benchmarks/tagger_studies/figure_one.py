@@ -33,7 +33,7 @@ def run(output: Output) -> None:
     curves, rows = {}, []
     for name, options in BINNINGS.items():
         curve = reliability_curve(pairs.q, pairs.y, documents=pairs.documents, **options)
-        error = calibration_error(pairs.q, pairs.y, documents=pairs.documents, **options)
+        error = calibration_error(pairs.q, pairs.y, documents=pairs.documents, debiased=False, **options)
         widths = curve.upper - curve.lower
         curves[name] = curve
         rows.append(

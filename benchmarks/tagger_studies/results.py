@@ -109,7 +109,8 @@ class Measured:
 
     def error(self, bin_size: int) -> str:
         """Calibration error of all tags, with its interval by document."""
-        found = calibration_error(self.pairs.q, self.pairs.y, documents=self.pairs.documents, bin_size=bin_size)
+        pairs = self.pairs
+        found = calibration_error(pairs.q, pairs.y, documents=pairs.documents, bin_size=bin_size, debiased=False)
         return shown(found.estimate, (found.lower, found.upper))
 
 

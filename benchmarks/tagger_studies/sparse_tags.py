@@ -153,7 +153,7 @@ def run(output: Output) -> None:
         f"accuracy {accuracy:.1%}; {(gold < 0).sum()} gold tags of test are no output"
     )
     top = event_pairs(labelled_posteriors(tagger, split.test, unknown="outside"), tagger.tags, "likeliest")
-    error = calibration_error(top.q, top.y, documents=top.documents, n_bins=N_BINS)
+    error = calibration_error(top.q, top.y, documents=top.documents, n_bins=N_BINS, debiased=False)
     gap_of_tops = mean_by_document(top.q - top.y, np.ones(top.n), top.documents)
     output.say(
         f"Top-1, {N_BINS} bins: CalibErr {shown(error.estimate, (error.lower, error.upper))}, mean probability minus "
@@ -201,7 +201,7 @@ def recalibrated(dev: Scores, test: Scores, groups: Groups) -> dict[str, Scores]
 
 def shared_error(scores: Scores) -> CalibrationError:
     """SMCE: the error of all scores."""
-    return calibration_error(scores.q, scores.y, n_bins=N_BINS, documents=scores.document)
+    return calibration_error(scores.q, scores.y, n_bins=N_BINS, documents=scores.document, debiased=False)
 
 
 def grouped_errors(scores: Scores, groups: Groups) -> list[CalibrationError]:

@@ -109,7 +109,8 @@ def number_of_groups(output: Output) -> None:
 def top_error(scores: Scores, predicted: Floats) -> str:
     """Calibration error of the likeliest tags, 10 bins."""
     top = scores.top
-    error = calibration_error(predicted[top], scores.y[top], documents=scores.document[top], n_bins=N_BINS)
+    q, y, documents = predicted[top], scores.y[top], scores.document[top]
+    error = calibration_error(q, y, documents=documents, n_bins=N_BINS, debiased=False)
     return shown(error.estimate, (error.lower, error.upper))
 
 

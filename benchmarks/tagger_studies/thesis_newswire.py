@@ -130,7 +130,7 @@ def features_study(found: dict[str, Measured], output: Output) -> None:
 def top_one(found: Measured) -> str:
     """Calibration error of each word's likeliest tag."""
     pairs = event_pairs(found.items, found.tags, "likeliest")
-    error = calibration_error(pairs.q, pairs.y, documents=pairs.documents, bin_size=TAG_BIN)
+    error = calibration_error(pairs.q, pairs.y, documents=pairs.documents, bin_size=TAG_BIN, debiased=False)
     return shown(error.estimate, (error.lower, error.upper))
 
 

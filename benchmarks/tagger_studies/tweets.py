@@ -60,7 +60,8 @@ def run(output: Output) -> None:
     verbs = {name: each.pairs.of(TAG) for name, each in found.items()}
     table = []
     for name, each in found.items():
-        error = calibration_error(verbs[name].q, verbs[name].y, bin_size=BIN_SIZE, documents=verbs[name].documents)
+        q, y, documents = verbs[name].q, verbs[name].y, verbs[name].documents
+        error = calibration_error(q, y, bin_size=BIN_SIZE, documents=documents, debiased=False)
         table.append(
             {
                 "model": name,

@@ -135,7 +135,7 @@ def shared_calibration_error(
     *,
     n_bins: int | None = None,
     bin_size: int | None = None,
-    debiased: bool = False,
+    debiased: bool | None = None,
     interval: IntervalKind | None = "auto",
     level: float = 0.95,
     n_resamples: int = 10_000,
@@ -150,7 +150,7 @@ def shared_calibration_error(
     n_bins, bin_size
         Number or target size of adaptive bins, at most one of the two: see `bin_pairs`. By default there are 10 bins.
     debiased
-        Subtract the sampling variance of the bins. By default it is not subtracted.
+        Subtract the sampling variance of the bins, as by default; the published SMCE does not.
     interval, level, n_resamples, seed
         Method, level, number of draws and seed of the confidence interval: see `calibration_error`. By default a
         bootstrap by document if there are documents, otherwise simulated.
@@ -167,7 +167,7 @@ def shared_calibration_error(
     Examples
     --------
     >>> scores = TagScores.from_arrays([0.8, 0.2, 0.8, 0.2, 0.2, 0.8], [1, 0, 0, 1, 1, 0], ["N", "V"] * 3)
-    >>> error = shared_calibration_error(scores, n_bins=2, interval=None)
+    >>> error = shared_calibration_error(scores, n_bins=2, interval=None, debiased=False)
     >>> error.bins.mean_q.round(3), error.bins.mean_y.round(3), round(error.estimate, 3)
     (array([0.2, 0.8]), array([0.667, 0.333]), 0.467)
     """

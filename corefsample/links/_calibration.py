@@ -140,7 +140,7 @@ class GroupCalibration:
     by_document
         Confidence interval of the error by resampling documents; None for a single document.
     simulated
-        Confidence interval of the error by Algorithm 2, which assumes independent pairs.
+        Confidence interval of the error that assumes independent pairs.
     debiased
         Calibration error without the sampling variance of independent pairs; None for norms other than "rms" and "mse".
     p_value
@@ -246,7 +246,7 @@ def calibrate_links(
     """Measure the calibration of link marginals, overall and by group of pairs.
 
     Pairs of one document are far from independent (one wrong link changes many), so the recommended interval resamples
-    documents. The interval of the paper's Algorithm 2, which assumes independent pairs, is given for comparison.
+    documents. An interval that assumes independent pairs is given for comparison.
 
     Parameters
     ----------

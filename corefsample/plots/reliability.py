@@ -126,7 +126,7 @@ _COLUMNS = ["name", "part", "error", "lower", "upper", "level"]
 def calibration_error_dots(errors: Errors, *, ax: Axes | None = None, most: int = 40, title: str = "") -> Axes:
     """Draw calibration errors as dots with their intervals, one row for each tag, group or model, the first on top.
 
-    An interval is for the true error and may exclude the dot, because binning adds noise to every estimate.
+    An interval is for the true error and may exclude the dot of an error that is not debiased: noise inflates it.
 
     Parameters
     ----------

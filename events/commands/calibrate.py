@@ -161,7 +161,7 @@ def _shown(calibration: LinkCalibration) -> Iterator[str | Table]:
     yield "by document: interval of the true error. Chance adds to the measured error, which can lie above it."
     yield "p: probability of such an error if all probabilities were correct, by flipping the signs of documents."
     lower, upper = overall.simulated.lower, overall.simulated.upper
-    yield f"All pairs by Algorithm 2, which assumes independent pairs: {lower:.4f} to {upper:.4f}."
+    yield f"All pairs, if they were independent: {lower:.4f} to {upper:.4f}."
 
 
 def _row(group: GroupCalibration) -> tuple[str, ...]:

@@ -78,25 +78,31 @@ def flipped_errors(bins: Sequence[Bin], norm: str) -> list[float]:
 
 
 def inverted_interval(
-    estimate: float, errors: Sequence[float], noise: Sequence[float], quantiles: tuple[float, float, float, float]
+    estimate: float, errors: Sequence[float], noise: Sequence[float], quantiles: Sequence[Sequence[float]]
 ) -> tuple[float, float]:
     """Ends of the squared errors e, on a grid, that the estimate does not contradict.
 
-    The quantiles are the low and high ones of noise and of errors. Estimates of e are expected at e plus the mean of
-    the noise, no further below and above than a reach whose square is linear in e. An estimate below the mean of the
-    noise counts as that.
+    Estimates of e are expected at e plus the mean of the noise, no further below and above than a reach whose square is
+    linear in e. An estimate below the mean of the noise counts as that. The quantiles of noise, and of errors, are the
+    low one, the high one, and the high one where no estimate is below the lower reach.
     """
     n = len(errors)
     mean_noise, mean_errors = math.fsum(noise) / n, math.fsum(errors) / n
-    below = (mean_noise - quantiles[0]) ** 2, (mean_errors - quantiles[2]) ** 2
-    above = (quantiles[1] - mean_noise) ** 2, (quantiles[3] - mean_errors) ** 2
+    lower, upper, near_0 = (
+        ((mean_noise - of_noise) ** 2, (mean_errors - of_errors) ** 2)
+        for of_noise, of_errors in zip(*quantiles, strict=True)
+    )
 
     def reach(ends: tuple[float, float], e: float) -> float:
         return math.sqrt(ends[0] + max(0.0, ends[1] - ends[0]) * e / estimate)
 
     top = 4.0 * max(*errors, estimate)
     grid = [top * step / 100_000 for step in range(100_001)]
-    inside = [e for e in grid if e - reach(below, e) <= max(0.0, estimate - mean_noise) <= e + reach(above, e)]
+    centre, inside = max(0.0, estimate - mean_noise), []
+    for e in grid:
+        smallest = e - reach(lower, e)
+        if smallest <= centre <= e + reach(upper if smallest > 0.0 else near_0, e):
+            inside.append(e)
     return min(inside), max(inside)
 
 

@@ -11,6 +11,7 @@ from expected_errors import error
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from references import calibration_bins as references
+from strategies.synthetic_pairs import synthetic_pairs
 
 from corefsample.calibration import calibration_error
 from corefsample.calibration._binning import bin_pairs, block_bin_pairs
@@ -100,9 +101,9 @@ def test_the_simulated_interval_is_the_default_without_documents() -> None:
     q, y = made_pairs(1)
     error = calibration_error(q, y, level=0.9, seed=3, **FEW)  # type: ignore[arg-type]
     expected = simulated_interval(error.bins, level=0.9, seed=3, n_resamples=200)
-    assert (error.lower, error.upper, error.interval) == (expected.lower, expected.upper, "simulated normal")
-    assert error.estimate == binned_error(error.bins)
-    assert error.level == 0.9
+    assert (error.lower, error.upper, error.interval) == (expected.lower, expected.upper, "simulated inverted")
+    assert error.estimate == binned_error(error.bins, debiased=True)
+    assert (error.debiased, error.level) == (True, 0.9)
 
 
 def test_the_bootstrap_is_the_default_with_documents() -> None:
@@ -114,13 +115,35 @@ def test_the_bootstrap_is_the_default_with_documents() -> None:
     assert str(error.interval).startswith("bootstrap")
 
 
-def test_a_debiased_error_has_an_interval_free_of_that_bias() -> None:
+def test_algorithm_2_is_a_choice_with_the_plain_estimate() -> None:
     q, y = made_pairs(3)
-    error = calibration_error(q, y, debiased=True, **FEW)  # type: ignore[arg-type]
-    assert error.interval == "simulated inverted"
-    assert error.lower is not None
-    assert error.upper is not None
-    assert error.lower <= error.estimate <= error.upper
+    error = calibration_error(q, y, interval="algorithm2", **FEW)  # type: ignore[arg-type]
+    expected = simulated_interval(error.bins, method="normal", n_resamples=200)
+    assert (error.lower, error.upper, error.interval) == (expected.lower, expected.upper, "simulated normal")
+    assert (error.estimate, error.debiased) == (binned_error(error.bins), False)
+
+
+@pytest.mark.parametrize("norm", ["l1", "max"])
+def test_norms_that_cannot_be_debiased_have_a_pivotal_interval(norm: Any) -> None:
+    error = calibration_error(*made_pairs(3), norm=norm, **FEW)  # type: ignore[arg-type]
+    assert (error.debiased, error.interval) == (False, "simulated pivotal")
+
+
+# Perfect pairs, pairs that are a little off and pairs that are far off.
+@pytest.mark.parametrize("shift", [0.0, 0.02, 0.1])
+@pytest.mark.parametrize("by_document", [False, True])
+def test_the_default_interval_has_the_true_error_and_its_estimate(shift: float, by_document: bool) -> None:
+    n_sets, covered = 120, 0
+    for seed in range(n_sets):
+        pairs = synthetic_pairs(2000, shift=shift, seed=seed)
+        documents = {"documents": pairs.documents} if by_document else {}
+        error = calibration_error(pairs.q, pairs.y, n_resamples=300, **documents)  # type: ignore[arg-type]
+        truth = math.sqrt(float(error.bins.n @ pairs.true_gaps(error.bins) ** 2) / 2000)
+        assert error.lower is not None
+        assert error.upper is not None
+        assert error.lower <= error.estimate <= error.upper
+        covered += error.lower <= truth + 1e-12 and truth <= error.upper
+    assert tolerance.plausible_counts(covered, n_sets, 0.95)
 
 
 # --- bad input ---------------------------------------------------------------------------------------------
