@@ -16,7 +16,7 @@ from split_sample import split_sample_error
 
 from corefsample import _checks
 from corefsample._arrays import Bytes, Floats, Ints, Result, pd
-from corefsample.calibration import _draws
+from corefsample.calibration import _draws, calibration_error
 from corefsample.calibration._binning import BlockBins, ReliabilityBins, bin_pairs, block_bin_pairs
 from corefsample.calibration._error import binned_error, calibration_test, interval_of_draws
 from corefsample.calibration._validation import Norm, generator
@@ -296,6 +296,21 @@ def coverage_study(
                 yield key, (truth, estimate, interval.lower, interval.upper)
 
     return _summary_table(outcomes(), ("n_pairs", "bin_size", "norm", "method", "level"), _coverage)
+
+
+def default_study(
+    designs: Sequence[Design], *, n_pairs: int = 20_000, n_replications: int = 300, seed: int = 0
+) -> pd.DataFrame:
+    """Share of default intervals of `calibration_error` that contain the true binned error: see `coverage_study`."""
+
+    def outcomes() -> Iterator[Outcome]:
+        for design, replication, pairs in _replications(designs, n_pairs, n_replications, seed):
+            for documents in (None, pairs.documents):
+                error = calibration_error(pairs.q, pairs.y, documents=documents, seed=replication)
+                truth = _draws.error_of_gaps(pairs.true_gaps(error.bins), error.bins.n, "rms")
+                yield (design, n_pairs, error.interval), (truth, error.estimate, error.lower or 0.0, error.upper or 1.0)
+
+    return _summary_table(outcomes(), ("n_pairs", "method"), _coverage)
 
 
 def _coverage(outcomes: Floats) -> dict[str, float]:

@@ -17,7 +17,7 @@ from tagger_studies import corpora
 from tagger_studies.results import measured
 
 from corefsample._arrays import Bools, Floats
-from corefsample.calibration import calibration_error, reliability_curve
+from corefsample.calibration import reliability_curve
 from corefsample.calibration._binning import default_bin_size
 from corefsample.calibration._error import binned_error
 from corefsample.plots import reliability_axes

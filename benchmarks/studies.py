@@ -2,7 +2,8 @@
 
 Of the calibration error (docs/calibration-studies.md): synthetic, coverage, noise; these three by default. They take
 about half an hour on one core, --quick about a minute. Also curves: smooth curves and the choice of the bin size, three
-minutes; and bin-steps: the error by bin size in equal steps, one minute.
+minutes; bin-steps: the error by bin size in equal steps; one minute; and default: coverage of the default interval,
+three minutes.
 
 Of sampled parses (docs/parses.md): parses; about half an hour. It reads a treebank and two pipelines from ../shared.
 
@@ -32,6 +33,7 @@ from calibration_studies import (
     Design,
     bin_size_study,
     coverage_study,
+    default_study,
     noise_study,
     rejection_study,
     sample_size_study,
@@ -228,6 +230,13 @@ def run_coverage(effort: Effort, folder: Path | None) -> None:
     tests(designs, options)
 
 
+def run_default(effort: Effort, folder: Path | None) -> None:
+    designs = [replace(BOTH_ENDS, **truth) for truth in TRUTHS.values()]
+    table = named(default_study(designs, n_replications=min(effort.coverage, 300)))
+    columns = ["truth", "method", "true_error", "mean_estimate", "coverage", "contains_estimate"]
+    markdown("Default 95% intervals of independent pairs: share that contains the true error", table[columns])
+
+
 def large_example(effort: Effort) -> None:
     """One large set of perfect pairs, as in the figure of DESIGN section 8."""
     pairs = synthetic_pairs(effort.large, SKEWED, seed=1)
@@ -370,6 +379,7 @@ def run_parses(effort: Effort, folder: Path | None) -> None:
 STUDIES: dict[str, Callable[[Effort, Path | None], None]] = {
     "synthetic": run_synthetic,
     "coverage": run_coverage,
+    "default": run_default,
     "noise": run_noise,
     "curves": run_curves,
     "bin-steps": run_bin_steps,

@@ -42,6 +42,15 @@ def test_the_debiased_mse_may_be_negative_and_the_debiased_rms_is_then_zero() ->
     assert binned_error(bins, debiased=True) == 0.0
 
 
+def test_a_debiased_error_of_documents_is_without_the_variance_between_them() -> None:
+    # One bin, gap 0. The residuals q - y sum to 1 in one document and to -1 in the other, with 2 of 4 pairs each: they
+    # move the mean by 1 / 4 and -1 / 4, so its variance is (1 / 16 + 1 / 16) * 2 / (2 - 1) = 1 / 4.
+    pairs = [0.5] * 4, [0, 0, 1, 1], [0, 0, 1, 1]
+    assert binned_error(block_bin_pairs(*pairs, n_bins=1), norm="mse", debiased=True) == pytest.approx(-0.25, rel=1e-14)
+    error = calibration_error(*pairs[:2], documents=pairs[2], n_bins=1, norm="mse", interval=None)
+    assert (error.estimate, error.debiased) == (pytest.approx(-0.25, rel=1e-14), True)
+
+
 @pytest.mark.parametrize("norm", NORMS)
 @pytest.mark.parametrize("debiased", [False, True])
 @settings(max_examples=50)
