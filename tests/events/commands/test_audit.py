@@ -268,30 +268,24 @@ def test_what_was_learned_is_a_row_for_each_document_and_period(run: Path, label
     assert (folder / "learned.png").is_file()
 
 
-def test_learned_p_is_used_beside_the_valid_estimate(run: Path, labelled: Path) -> None:
-    folder = learned(run, labelled, pictures=False)
-    valid = run_audit_estimate(run, [labelled / "sheet.csv"], AuditEstimateOptions(pictures=False))
-    both = run_audit_estimate(run, [labelled / "sheet.csv"], AuditEstimateOptions(learned=str(folder)))
-    legend = (labelled / "audited.svg").read_text(encoding="utf-8")
-    assert "95% audited" in legend
-    assert "95% learned" in legend  # both bands in one picture
-    assert both["totals"] == valid["totals"]
+def test_other_totals_stand_beside_the_valid_estimate(run: Path, labelled: Path) -> None:
+    sheets, learned_folder = [labelled / "sheet.csv"], str(learned(run, labelled, pictures=False))
+    valid = run_audit_estimate(run, sheets, AuditEstimateOptions(pictures=False))
     assert not valid["learned"]
-    (row,) = both["learned"]
-    assert (row["assumption"], row["n_labelled"], row["n_positive"]) == ("learned P", 24, 8)
-    assert 8 <= row["lower"] <= row["estimate"] <= row["upper"] <= 14
-    assert pd.read_csv(labelled / "audited-learned.csv")["upper"].tolist() == [row["upper"]]
-    run_audit_estimate(run, [labelled / "sheet.csv"], AuditEstimateOptions(pictures=False))
+    for assumption, options in (
+        ("learned P", AuditEstimateOptions(learned=learned_folder)),
+        ("reference class", AuditEstimateOptions(pictures=False, prior="reference")),
+    ):
+        both = run_audit_estimate(run, sheets, options)
+        assert both["totals"] == valid["totals"]
+        (row,) = both["learned"]
+        assert (row["assumption"], row["n_labelled"], row["n_positive"]) == (assumption, 24, 8)
+        assert 8 <= row["lower"] <= row["estimate"] <= row["upper"] <= 14
+        assert pd.read_csv(labelled / "audited-learned.csv")["upper"].tolist() == [row["upper"]]
+    legend = (labelled / "audited.svg").read_text(encoding="utf-8")
+    assert all(band in legend for band in ("95% audited", "95% learned"))  # both bands in one picture
+    run_audit_estimate(run, sheets, AuditEstimateOptions(pictures=False))
     assert not (labelled / "audited-learned.csv").exists()
-
-
-def test_a_total_can_begin_from_the_reference_class(run: Path, labelled: Path) -> None:
-    valid = run_audit_estimate(run, [labelled / "sheet.csv"], AuditEstimateOptions(pictures=False))
-    both = run_audit_estimate(run, [labelled / "sheet.csv"], AuditEstimateOptions(pictures=False, prior="reference"))
-    assert both["totals"] == valid["totals"]
-    (row,) = both["learned"]
-    assert (row["assumption"], row["n_labelled"], row["n_positive"]) == ("reference class", 24, 8)
-    assert 8 <= row["lower"] <= row["estimate"] <= row["upper"] <= 14
     assert set(read_reference(audits=[labelled])["corpus"]) >= {"audit", "muc"}
 
 

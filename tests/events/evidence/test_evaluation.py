@@ -302,17 +302,6 @@ def test_a_key_that_only_the_likeliest_clustering_gives_has_no_hits() -> None:
     assert events.one_best.tolist() == [True, False]
 
 
-def test_a_counter_takes_a_users_predicate() -> None:
-    counter = EventCounter(predicate=together, n_samples=100, period="month")
-    for number in range(3):
-        counter.add(er.scored({**PAIR, "doc_id": f"pair {number}"}))
-    table = counter.counts().to_frame()
-    assert table["actor"].tolist() == ["apart", "together"]
-    assert table["period"].tolist() == ["2001-02"] * 2
-    assert table["mean"].sum() == pytest.approx(3.0, abs=1e-12)
-    assert set(counter.evidence()["sentences"]) == {""}
-
-
 @pytest.mark.parametrize(
     "answer",
     [

@@ -109,25 +109,16 @@ def test_an_interval_covers_its_ends() -> None:
     assert truth.beside(elsewhere)["covered"].tolist() == [False, True, False, True, False, False]
 
 
-@pytest.mark.parametrize(
-    ("change", "reason"),
-    [
-        ({"gold": None}, "gold is required for true events"),
-        ({"date": None}, "date is required for true events"),
-        ({"tokens": None}, "tokens are required for true events"),
-    ],
-)
-def test_a_document_that_lacks_something_is_rejected(change: dict[str, Any], reason: str) -> None:
-    truth = TrueEvents()
-    with pytest.raises(InputError, match=f"^doc_id 'a': {reason}$"):
-        truth.add(dataclasses.replace(news([1, 1]), **change))
-    assert truth.add(news([1, 1])) == ("IRQ",)  # the bad one is not remembered
-    with pytest.raises(InputError, match=r"^doc_id 'a': doc_id must be unique in the corpus, got it again$"):
-        truth.add(news([1, 1]))
-    tokens = news([1, 1]).tokens
-    strange = news([1, 1], "b", tokens=dataclasses.replace(tokens, dep=["?"] * 7))
-    with pytest.raises(InputError, match=r"^doc_id 'b': tokens.dep must fit a dependency scheme"):
-        truth.add(strange)
+@pytest.mark.parametrize("name", ["gold", "date", "tokens"])
+def test_a_document_that_lacks_something_is_rejected(name: str) -> None:
+    truth, good = TrueEvents(), news([1, 1])
+    strange = dataclasses.replace(good, doc_id="a", tokens=dataclasses.replace(good.tokens, dep=["?"] * 7))
+    for bad in (dataclasses.replace(good, **{name: None}), strange):
+        with error(InputError, place="doc_id 'a'"):
+            truth.add(bad)
+    assert truth.add(good) == ("IRQ",)  # the bad one is not remembered
+    with error(InputError, place="doc_id 'a'"):
+        truth.add(good)
 
 
 @pytest.mark.parametrize("options", [{"rule": "attack"}, {"lexicon": "countries"}, {"scheme": "ptb"}, {"period": "x"}])
@@ -141,9 +132,6 @@ def test_parameters_of_another_kind_are_rejected(options: dict[str, Any]) -> Non
 def test_counts_of_other_columns_or_periods_are_rejected() -> None:
     truth = true_events([news([1, 1])])
     counts = pd.DataFrame({"actor": ["IRQ"], "period": ["1991"], "lower": [0.0], "upper": [1.0]})
-    with pytest.raises(ParameterError, match=r"^counts must have periods of a quarter, got '1991'$"):
-        truth.beside(counts)
-    with pytest.raises(ParameterError, match=r"^counts must have periods of a quarter, got 'soon'$"):
-        truth.beside(counts.assign(period="soon"))
-    with pytest.raises(ParameterError, match=r"^counts must have the column lower, got "):
-        truth.beside(counts.drop(columns="lower"))
+    for wrong in (counts, counts.assign(period="soon"), counts.assign(period="1991Q1").drop(columns="lower")):
+        with error(ParameterError, "counts"):
+            truth.beside(wrong)

@@ -1,6 +1,7 @@
 """Matches of a rule in a parse: every row of the design's table, in each scheme and preset, and difficult cases."""
 
 import datetime
+import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -99,47 +100,13 @@ def test_a_scheme_recognised_by_its_labels_agrees_or_is_rejected(row: Row, schem
     assert result == expected or "which give different events" in result
 
 
-IRAQ = "Iraq/PROPN>2:nsubj attacked=attack/VERB>0:root"
-READINGS: list[tuple[str, dict[str, Any], str]] = [
-    (IRAQ, {}, "IRQ"),
-    (IRAQ.replace("root", "ROOT"), {}, "IRQ"),
-    (IRAQ.replace("attack", "ATTACK"), {}, "IRQ"),
-    # Unknown subtypes are read as their base.
-    (f"{IRAQ.replace('nsubj', 'nsubj:foo')} them/PRON>2:obj", {}, "IRQ"),
-    ("Iraqi/ADJ>2:amod:att army/NOUN>3:nsubj attacked=attack/VERB>0:root them/PRON>3:obj", {}, "IRQ"),
-    # An adverbial clause of a passive participle has an agent.
-    (
-        "Hit=hit/VERB>5:advcl by/ADP>3:case Iraqis/PROPN>1:obl they/PRON>5:nsubj attacked=attack/VERB>0:root",
-        {"rule": "conflict"},
-        "IRQ",
-    ),
-    # spaCy hangs each conjunct on the one before it; Iraq too fills no role: it is a conjunct of the unions.
-    (
-        "leaders=leader/NOUN>10:nsubj of/ADP>1:prep unions=union/NOUN>2:pobj ,/PUNCT>3:punct churches/NOUN>3:conj "
-        ",/PUNCT>5:punct parties/NOUN>5:conj and/CCONJ>7:cc Iraq/PROPN>7:conj attacked=attack/VERB>0:ROOT",
-        {"scheme": "clearnlp", "preset": "extended"},
-        "IRQ",
-    ),
-    # Of several conjoined verbs the nearest with a subject lends it.
-    (
-        "Iraq/PROPN>2:nsubj crossed=cross/VERB>0:ROOT ,/PUNCT>2:punct Iran/PROPN>5:nsubj fired=fire/VERB>2:conj "
-        "and/CCONJ>5:cc attacked=attack/VERB>5:conj",
-        {"scheme": "clearnlp", "preset": "extended"},
-        "IRN",
-    ),
-    # Where fitting schemes agree, the document is read.
-    ("U.S./PROPN>2:nmod troops/NOUN>3:nsubj attacked=attack/VERB>0:root", {}, "USA"),
-    # A dyad needs both of its roles, and can be of one country twice.
-    (f"{IRAQ} it/PRON>2:obj", {"rule": "attack_target"}, ""),
-    ("it/PRON>2:nsubj attacked=attack/VERB>0:root Iraq/PROPN>2:obj", {"rule": "attack_target"}, ""),
-    (f"{IRAQ} Iraqis/PROPN>2:obj", {"rule": "attack_target"}, "IRQ>IRQ"),
-    (f"{IRAQ} Iraqis/PROPN>2:obj", {"rule": "attack_target", "coreferent": (0, 2)}, "IRQ>IRQ"),
-]
+READINGS = (TEST_DATA / "attack_readings.txt").read_text(encoding="utf-8").splitlines()
 
 
-@pytest.mark.parametrize(("text", "options", "expected"), READINGS)
-def test_a_text_outside_of_the_table_has_its_events(text: str, options: dict[str, Any], expected: str) -> None:
-    assert found(text, **options) == expected
+@pytest.mark.parametrize("case", [line for line in READINGS if not line.startswith("#")])
+def test_a_text_outside_of_the_table_has_its_events(case: str) -> None:
+    options, expected, text = case.split(" | ")
+    assert found(text, **json.loads(options)) == expected.replace("none", "")
 
 
 def test_a_passive_subject_is_never_read_as_a_subject_by_its_first_letters() -> None:
