@@ -11,7 +11,6 @@ import pytest
 from events_audit_made import fill
 from expected_errors import error
 from references import events as er
-from references.learning import difference_estimate
 from run_cases import CountOptions, count_events
 
 from corefsample import InputError, ParameterError
@@ -20,7 +19,6 @@ from events.audit._audit_frame import read_run_documents, read_scores
 from events.audit._plan_files import read_plan
 from events.commands import AuditEstimateOptions, AuditPlanOptions, run_audit_estimate, run_audit_plan
 from events.commands.audit_learn import AuditLearnOptions, run_audit_learn
-from events.commands.audit_regress import AuditRegressOptions, run_audit_regress
 from events.pages._report_content import read_report
 from events.rule_error._model import read_reference
 
@@ -256,11 +254,6 @@ def test_what_was_learned_is_a_row_for_each_document_and_period(run: Path, label
     assert counts.loc[0, ["n_docs", "n_labels"]].tolist() == [30, 24]
     assert (counts["n_docs"][1:].sum(), counts["n_labels"][1:].sum()) == (30, 24)
     assert counts["mean"][1:].sum() == pytest.approx(counts["mean"][0])
-    strata = pd.read_parquet(labelled / "strata.parquet")["stratum"].tolist()
-    rows = np.flatnonzero(table["label"] != "")
-    yes = (table["label"][rows] == "yes").astype(float).tolist()
-    estimate, _ = difference_estimate(strata, rows.tolist(), yes, table["cross_fitted"].tolist())
-    assert counts["mean"][0] == pytest.approx(estimate, abs=0.3)
     record = json.loads((folder / "learned.json").read_text())
     (target,) = record["targets"]
     assert (target["n_labels"], target["n_positive"]) == (24, 8)
@@ -336,21 +329,6 @@ def test_other_models_of_a_table_stay_with_the_plan(scores: Path, tmp_path: Path
         assert (total["assumption"], total["n_labelled"], round(total["estimate"], 9)) == ("proxies", 100, 40)
     with error(ParameterError, "column"):
         run_audit_plan(scores, options(out=tmp_path / "bad", column="outlet"))
-
-
-def test_counts_of_a_run_are_regressed_on_a_table_of_quarters(run: Path, labelled: Path) -> None:
-    periods = sorted(set(pd.read_csv(run / "counts.csv")["period"]))
-    table = pd.DataFrame({"period": periods, "time": np.arange(len(periods)) / 4})
-    path, sheet = labelled / "quarters.csv", labelled / "sheet.csv"
-    table.to_csv(path, index=False)
-    result = run_audit_regress(run, [sheet], AuditRegressOptions(table=str(path)))
-    plan = read_plan(labelled, run)
-    expected = regress_counts(plan, read_sheets(plan, [sheet]), table)
-    assert [row["estimate"] for row in result["coefficients"]] == expected.coefficients["estimate"].tolist()
-    units = pd.read_csv(labelled / "regression-units.csv")
-    assert units.columns.tolist() == ["period", "n_docs", "estimate", "run_mean", "time"]
-    assert units["n_docs"].sum() == len(plan.frame)
-    assert len(pd.read_csv(labelled / "regression.csv")) == 2
 
 
 # --- pages -------------------------------------------------------------------------------------------------

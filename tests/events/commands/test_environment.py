@@ -17,11 +17,9 @@ compiled = pytest.mark.skipif(
 
 
 @compiled
-def test_kernels_of_an_empty_cache_are_missing(tmp_path: Path) -> None:
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "NUMBA_CPU_NAME": "generic"}
-    command = [sys.executable, "-m", "events.commands", "doctor", "--environment", "--json"]
-    done = subprocess.run(command, cwd=PROJECT, env=environment, capture_output=True, text=True, check=True)
-    found = json.loads(done.stdout)
+def test_kernels_of_an_empty_cache_are_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NUMBA_CPU_NAME", "generic")
+    found = json.loads(run_cached(tmp_path, "doctor", "--environment", "--json").stdout)
     assert found["kernels_missing"] == ["score", "events"]
     assert all(Path(folder).is_relative_to(tmp_path) for folder in found["kernel_folders"])
     assert found["processor"] == "generic"

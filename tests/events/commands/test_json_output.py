@@ -83,6 +83,8 @@ def test_counting_auditing_and_reporting_fit(fits: Fits, news: Path, tmp_path: P
     pd.DataFrame({"period": units, "trend": range(len(units))}).to_csv(covariates, index=False)
     regression = fits("audit regress", run, audit / "sheet.csv", "--table", covariates)
     assert [row["term"] for row in regression["coefficients"]] == ["(intercept)", "trend"]
+    assert pd.read_csv(audit / "regression.csv")["term"].tolist() == ["(intercept)", "trend"]
+    assert pd.read_csv(audit / "regression-units.csv")["n_docs"].sum() == counted["n_documents"]
 
 
 def test_the_demo_fits(fits: Fits, tmp_path: Path) -> None:

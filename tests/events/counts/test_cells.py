@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_counts import DAY, SMALL, corpora, counts_of, document, evidence_of, names
+from small_counts import DAY, SMALL, corpora, counts_of, document, evidence_of
 
 from corefsample._random import agreement_bound
 from events.evidence._document_events import DocumentEvents
@@ -66,21 +66,6 @@ def test_numbers_of_documents_add_up() -> None:
     # The variance of the first number over 4 samples; bounds for the two whose samples agree.
     assert row["mean_mc_se"] ** 2 == pytest.approx(3.1875 / 4 + 2 * agreement_bound(4) ** 2, abs=1e-12)
     assert counts.cells.sampled(np.array([0]), 1).tolist() == [[3, 5, 5, 8]]
-
-
-@given(corpora())
-def test_sums_by_sample_are_those_of_loops(documents: list[tuple[str, DocumentEvents]]) -> None:
-    cells = counts_of(documents, 6).cells
-    sampled = cells.sampled(np.arange(len(cells.key)), len(cells.key))
-    labels = {counts.number: counts.label for counts in counts_of(documents, 6).periods()}
-    for cell, by_sample in enumerate(sampled.tolist()):
-        actor, label = cells.keys[cells.key[cell]].name, labels[int(cells.period[cell])]
-        hits = [
-            events.hits[names(events).index(actor)]
-            for period, events in documents
-            if period == label and actor in names(events)
-        ]
-        assert by_sample == np.sum(hits, axis=0).tolist()
 
 
 def test_the_evidence_has_a_row_for_each_possible_event() -> None:

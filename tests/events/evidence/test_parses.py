@@ -15,6 +15,7 @@ from references import parses as pr
 from corefsample import AntecedentDistribution, InputError, ScoredDocument, sample_clusterings
 from events import EventCounter, load_lexicon, load_rules
 from events.evidence._document_events import DocumentEvents
+from events.evidence._evaluation import evaluate_clustering
 from events.matching._matches import MentionMatches
 from events.matching._matching import match_document
 
@@ -120,10 +121,6 @@ def test_counts_are_those_of_enumerated_documents() -> None:
 
 def exact_probabilities(document: ScoredDocument) -> dict[str, float]:
     """P of each country's event in a document of one parse, by enumeration of its antecedent vectors."""
-    from events.evidence._evaluation import evaluate_clustering
-    from events.lexicon._lexicon import load_lexicon
-    from events.matching._matching import match_document
-
     found = match_document(
         document.tokens, document.mentions, load_rules("attack", "paper"), load_lexicon(), document.date
     )

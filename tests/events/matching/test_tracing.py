@@ -5,6 +5,7 @@ import datetime
 
 import numpy as np
 import pytest
+from places import TEST_DATA
 from references import events as er
 
 from events import load_lexicon
@@ -69,26 +70,14 @@ def test_traces_agree_with_the_matches_of_every_shipped_example(name: str) -> No
     assert n_triggers >= 5
 
 
-@pytest.mark.parametrize(
-    ("text", "outcome", "conditions"),
-    [
-        ("Iraqis/PROPN>2:nsubj attacked=attack/VERB>0:root", "counted", ()),
-        ("They/PRON>2:nsubj attacked=attack/VERB>0:root", "no actor", ()),
-        (
-            "American/ADJ>4:amod and/CCONJ>3:cc British/ADJ>1:conj forces/NOUN>5:nsubj attacked=attack/VERB>0:root",
-            "counted",
-            (),
-        ),
-        ("Iraqis/PROPN>3:nsubj will/AUX>3:aux attack/VERB>0:root", "excluded", ("future",)),
-        # Nothing would be counted without the condition, so it is not the reason.
-        ("It/DET>4:nsubj:pass will/AUX>4:aux be/AUX>4:aux:pass attacked=attack/VERB>0:root", "no path", ("future",)),
-        ("Big/ADJ>2:nsubj attacked=attack/VERB>0:root", "no mention", ()),
-        ("Kuwait/PROPN>3:nsubj:pass was=be/AUX>3:aux:pass attacked=attack/VERB>0:root", "no path", ()),
-    ],
-)
-def test_the_outcome_of_a_trigger_is_what_its_event_lacks(text: str, outcome: str, conditions: tuple[str, ...]) -> None:
+OUTCOMES = (TEST_DATA / "trigger_outcomes.txt").read_text(encoding="utf-8").splitlines()
+
+
+@pytest.mark.parametrize("case", [line for line in OUTCOMES if not line.startswith("#")])
+def test_the_outcome_of_a_trigger_is_what_its_event_lacks(case: str) -> None:
+    outcome, conditions, text = case.split(" | ")
     (trigger,) = traced(text, preset="asserted")
-    assert (trigger.outcome, trigger.conditions) == (outcome, conditions)
+    assert (trigger.outcome, " ".join(trigger.conditions)) == (outcome, conditions)
 
 
 def test_an_actor_of_another_class_is_not_missing_but_other() -> None:

@@ -419,47 +419,10 @@ SUMMIT = "THE leaders met in Vienna on Tuesday, and talked."
 
 
 def test_all_fields_of_an_nitf_article_are_read(tmp_path: Path) -> None:
-    head = """<meta content="Foreign Desk" name="dsk"/><meta name="banner" content="January 8, 1991"/>
-<meta name="alternate_url" content="http://y.org/1"/><meta name="person" content="odd"/>"""
-    indexed = """<docdata><series series.name="News Analysis"/><identified-content>
-<classifier class="indexing_service" type="descriptor">ARMS</classifier>
-<classifier class="online_producer" type="descriptor">Treaties</classifier>
-<person class="indexing_service">DOE, JANE</person><location class="online_producer">Vienna</location>
-</identified-content></docdata>"""
-    body_head = """<hedline><hl2 class="online_headline">Vienna</hl2></hedline><byline class="print_byline">By JANE DOE
-</byline><byline class="normalized_byline">Doe, Jane</byline><dateline>VIENNA, Jan. 15</dateline>
-<abstract><p>They met.</p></abstract>"""
-    correction = '<block class="correction_text"><p>Correction: They met on Monday.</p></block>'
-    full = [SUMMIT, "They <em>will</em>\n meet   again<br/>soon &amp; often.", "Correction:\nThey met on Monday."]
-    article = one_xml(
-        tmp_path,
-        nitf(title="Summit", head=head + indexed, body_head=body_head, lead=[SUMMIT], full=full, content=correction),
-    )
-    text = f"{SUMMIT}\n\nThey will meet again soon & often."
-    assert article == Article(
-        "17",
-        datetime.date(1991, 1, 16),
-        text,
-        "Summit",
-        {
-            "dsk": "Foreign Desk",
-            "banner": "January 8, 1991",
-            "alternate_url": "http://y.org/1",
-            "url": "http://x.org/1",
-            "word_count": "9",
-            "kicker": "News Analysis",
-            "descriptor": ["ARMS"],
-            "online_descriptor": ["Treaties"],
-            "person": ["DOE, JANE"],
-            "online_location": ["Vienna"],
-            "online_headline": "Vienna",
-            "byline": "By JANE DOE",
-            "normalized_byline": "Doe, Jane",
-            "dateline": "VIENNA, Jan. 15",
-            "abstract": "They met.",
-            "correction_text": "Correction: They met on Monday.",
-        },
-    )
+    """Indexing terms by their service, bylines, an abstract, a correction that is no text, and a repeated lead."""
+    article = one_xml(tmp_path, (TEST_DATA / "nitf_article.xml").read_bytes())
+    expected = json.loads((TEST_DATA / "nitf_article.json").read_text(encoding="utf-8"))
+    assert article == Article(**{**expected, "date": datetime.date.fromisoformat(expected["date"])})
 
 
 LEADS = (TEST_DATA / "repeated_leads.txt").read_text(encoding="utf-8").splitlines()

@@ -1,9 +1,11 @@
 """What a label of an audit answers: the question and the codebook of a run's rules."""
 
 import dataclasses
+import json
 from pathlib import Path
 
 import pytest
+from places import TEST_DATA
 
 from events.audit import AuditFrame
 from events.evidence._rule_set import RuleSet
@@ -15,37 +17,16 @@ def frame(event: str, *targets: str) -> AuditFrame:
     return dataclasses.replace(made, targets=targets or (event,))
 
 
-def asked(
-    targets: str, rules: str = "arrest", preset: str | None = None, lexicon: str | None = "police"
-) -> tuple[str, tuple[str, ...]]:
-    """The question about targets, separated by blanks, of rules, separated by ", "."""
-    return rule_question(frame(rules, *targets.split("|")), RuleSet.named(rules.split(", "), preset, lexicon))
+QUESTIONS = (TEST_DATA / "questions.txt").read_text(encoding="utf-8").splitlines()
 
 
-@pytest.mark.parametrize(
-    ("targets", "options", "text"),
-    [
-        ("POLICE", {}, "Does the article say that police arrested someone, as a fact?"),
-        ("arrest", {}, "Does the article say that someone was arrested, as a fact?"),
-        (
-            "-",
-            {},
-            "Does the article say that someone was arrested, and not that an actor of the lexicon police did it, as a "
-            "fact?",
-        ),
-        ("POLICE|ARMY", {}, "Of which of these actors does the article say that they arrested someone, as a fact?"),
-        ("IRQ>KWT", {"rules": "attack_target"}, "Does the article say that Iraq attacked Kuwait, as a fact?"),
-        (
-            "IRQ>KWT|USA>IRQ",
-            {"rules": "attack_target", "preset": "paper"},
-            "Of which of these pairs does the article say that the first attacked the second?",
-        ),
-        ("kill|arrest", {"rules": "kill, arrest"}, "Which of these does the article say, as a fact?"),
-        ("arrest: POLICE", {"rules": "kill, arrest"}, "Does the article say that police arrested someone, as a fact?"),
-    ],
-)
-def test_the_question_is_of_rule_preset_and_actors(targets: str, options: dict[str, str], text: str) -> None:
-    assert asked(targets, **options)[0] == text
+@pytest.mark.parametrize("line", QUESTIONS)
+def test_the_question_is_of_rule_preset_and_actors(line: str) -> None:
+    """A line has targets divided by |, rules and the preset if they are not those of arrest, and the question."""
+    targets, options, text = line.split(" -> ")
+    chosen = {"rules": "arrest", "preset": None, **json.loads(options)}
+    rules = RuleSet.named(chosen["rules"].split(", "), chosen["preset"], "police")
+    assert rule_question(frame(chosen["rules"], *targets.split("|")), rules)[0] == text
 
 
 RULE = "name: strike\ntrigger: {lemma: [strike]}\npresets: {only: {described: [head], roles: {agent: [subject]}}}\n"
