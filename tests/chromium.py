@@ -18,17 +18,9 @@ if TYPE_CHECKING:
 Browser: TypeAlias = "WebDriver"  # for tests, which name it in their parameters
 PROGRAMS = ("chromium", "chromedriver")
 _QUIET = (
-    "--headless=new",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--hide-scrollbars",
-    "--force-prefers-reduced-motion",
-    "--host-resolver-rules=MAP * ~NOTFOUND",
+    *("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
+    *("--disable-background-networking", "--disable-component-update", "--hide-scrollbars"),
+    *("--force-prefers-reduced-motion", "--host-resolver-rules=MAP * ~NOTFOUND"),
 )
 
 

@@ -19,12 +19,10 @@ pytest.importorskip("matplotlib")
 DOCUMENT = next(iter(simulate_documents(1, seed=0))).document
 WRONG: dict[str, Any] = {
     "a path": "missing.parquet",
-    "a Path": Path("missing.parquet"),
     "a list": [1, "a"],
     "lists of different lengths": [[1], [2, 3]],
     "an empty list": [],
     "a document": DOCUMENT,
-    "documents": [DOCUMENT],
     "None": None,
     "an array of texts": np.array(["a", "b"]),
     "an array with NaN": np.array([0.5, np.nan]),
@@ -90,12 +88,7 @@ def test_an_error_says_what_to_do_where_the_mistake_is_common(tmp_path: Path) ->
     for read in (cs.read_corefud, cs.read_conll2012):
         with pytest.raises(InputError, match="read_documents"):
             read(scored)
-    functions: list[Callable[[Any], object]] = [
-        cs.link_tables,
-        lambda one: cs.write_documents(one, tmp_path / "one.parquet"),
-    ]
-    for function in functions:
-        with pytest.raises(ParameterError, match="into a list"):
-            function(DOCUMENT)
+    with pytest.raises(ParameterError, match="into a list"):
+        cs.link_tables(DOCUMENT)  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="attribute `document`"):
         EventCounter().update(simulate_documents(1))  # type: ignore[arg-type]

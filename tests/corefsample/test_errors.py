@@ -75,11 +75,8 @@ BARE = dataclasses.replace(DOC, gold=None)
 
 MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     "a document is not its distribution": (lambda: sample_clusterings(DOC), "pass document.antecedents"),  # type: ignore[arg-type]
-    "the same in summaries": (lambda: summaries.point_estimate(DOC), "pass document.antecedents"),  # type: ignore[arg-type]
     "lists are not a distribution": (lambda: link_marginals([[], [0]]), "AntecedentDistribution.from_lists"),  # type: ignore[arg-type]
     "a heat map of a document": (lambda: plots.link_heat_map(DOC), r"document_links\(document\)"),  # type: ignore[arg-type]
-    "a network of a document": (lambda: plots.link_network(DOC), r"document_links\(document\)"),  # type: ignore[arg-type]
-    "bars of a document": (lambda: plots.clusterings.entity_count_bars(DOC), r"entity_count_posterior\(document\)"),  # type: ignore[arg-type]
     "links of a distribution": (lambda: summaries.document_links(DIST), "pass the document itself"),  # type: ignore[arg-type]
     "scores of a document": (lambda: clustering_scores(DOC, [0, 0, 2]), "pass document.gold"),  # type: ignore[arg-type]
     "scores without gold": (lambda: clustering_scores(BARE.gold, [0, 0, 2]), "has no gold entities"),

@@ -32,7 +32,7 @@ def import_nodes(node: ast.AST, *, into_functions: bool = True) -> Iterator[ast.
             yield child
         elif not into_functions and isinstance(child, ast.If) and ast.unparse(child.test).endswith("TYPE_CHECKING"):
             continue
-        elif into_functions or not isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+        elif into_functions or not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.expr):
             yield from import_nodes(child, into_functions=into_functions)
 
 

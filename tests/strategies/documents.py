@@ -246,11 +246,8 @@ for _column in ("text", "lemma", "upos", "dep"):
     put_at(f"tokens.{_column}", 5, "int", name=f"{_column}_element_number")
     put(f"tokens.{_column}", "word", "str", name=f"{_column}_string")
 put("tokens.xpos", "NN", "str", name="further_column_string")
-put("tokens.xpos", {}, "object", name="further_column_object")
 put("tokens", [], "array", name="tokens_list")
-put("gold", "e1", "str", name="gold_string")
 put_at("gold", 1.5, "float", name="gold_element_float")
-put_at("gold", True, "bool", name="gold_element_bool")
 put_at("gold", ["e1"], "array", name="gold_element_list")
 for _field in ("doc_id", "mentions", "antecedents", "scores"):
     remove(_field)
@@ -275,7 +272,6 @@ for _name, _field, _rows, _message in (
     ("few_scores", "scores", [[], [0.5], [1.0]], "scores[2] must be as long as antecedents[2] (2), got 1"),
     ("own_head", "tokens.head", [1, 1, -1], "tokens.head[1] must not be the token itself, got 1"),
     ("far_head", "tokens.head", [1, 2, 3], "tokens.head[2] must be -1 or a token (0 to 2), got 3"),
-    ("low_head", "tokens.head", [-2, 2, -1], "tokens.head[0] must be -1 or a token (0 to 2), got -2"),
     ("cycle", "tokens.head", [1, 2, 0], "tokens.head must form trees, got a cycle"),
     ("from_one", "tokens.sent", [1, 1, 1], "tokens.sent must count from 0, got 1"),
     ("falling", "tokens.sent", [0, 1, 0], "tokens.sent[2] must not fall, got 0 after 1"),
@@ -287,7 +283,6 @@ for _name, _place, _span, _message in (
     ("empty", 1, [0, 0, 0], "mentions[1]: end must be past start, got [0, 0, "),
     ("past_text", 2, [2, 4, 2], "mentions[2]: end must be at most the number of tokens (3) ... got [2, 4, 2]"),
     ("head_after", 0, [0, 3, 3], "mentions[0]: head must lie in the span ... got [0, 3, 3]"),
-    ("head_before", 2, [2, 3, 1], "mentions[2]: head must lie in the span ... got [2, 3, 1]"),
     ("late", 0, [1, 2, 1], "mentions[1] must come in order ... got [0, 1, 0] after [1, 2, 1]"),
     ("shorter", 2, [0, 2, 0], "mentions[2] must come in order ... got [0, 2, 0] after [0, 1, 0]"),
 ):

@@ -223,15 +223,8 @@ def test_a_finite_verb_without_a_subject_is_passive_in_english_alone() -> None:
 
 def document(tokens: Tokens, mentions: Sequence[tuple[int, int, int]], gold: Any = None, **more: Any) -> ScoredDocument:
     none: list[list[Any]] = [[] for _ in mentions]
-    return ScoredDocument(
-        more.pop("doc_id", "d"),
-        np.array(mentions),
-        AntecedentDistribution.from_lists(none, none),
-        None,
-        tokens,
-        gold,
-        more,
-    )
+    distribution, doc_id = AntecedentDistribution.from_lists(none, none), more.pop("doc_id", "d")
+    return ScoredDocument(doc_id, np.array(mentions), distribution, None, tokens, gold, more)
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 import dataclasses
 import math
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -267,10 +266,8 @@ def test_links_need_two_annotated_mentions_of_a_document() -> None:
     ],
 )
 def test_documents_that_determine_no_fit_raise(documents: list[ScoredDocument], parameter: str | None) -> None:
-    with error(ParameterError, parameter) as found:
+    with error(ParameterError, parameter):
         fit_recalibration(documents)
-    expected = "must have unique" if parameter else "gold must|scores must not all be 0: no temperature can be fitted"
-    assert re.match(expected, found.value.message)
 
 
 LARGE = AntecedentDistribution.from_lists([[], [0]], [[], [1e300]])

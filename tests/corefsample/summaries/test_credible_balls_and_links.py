@@ -220,7 +220,6 @@ DEPTHS = [0.5] * 18  # level .95 needs 19
         ("level", lambda: credible_ball(SAMPLES, [0, 0], level=1.0)),
         ("centre", lambda: credible_ball(SAMPLES, [0, 0], calibrated=DEPTHS)),
         ("calibrated", lambda: credible_ball(SAMPLES, calibrated=DEPTHS)),
-        ("calibrated", lambda: credible_ball(SAMPLES, calibrated=[0.5] * 18 + [1.5])),
         *(("mentions", partial(cluster_probability, EVEN, wrong)) for wrong in ([], [0, 2], [-1], [1, 1])),
         ("by", lambda: document_links(scored(EXAMPLE), by="truth")),  # type: ignore[arg-type]
         ("smallest", lambda: document_links(scored(EXAMPLE), smallest=0)),

@@ -93,13 +93,7 @@ def test_a_path_leads_where_its_notation_says(path: str, start: int, expected: l
 
 CONDITIONS = [
     "",
-    "lemma=",
-    "lemma of",
-    "text=of",
-    "lemma=of,,upos=NOUN",
-    "has nsubj",
-    "feats=Past",
-    "feats=Tense:Past|I",
+    *["lemma=", "lemma of", "text=of", "lemma=of,,upos=NOUN", "has nsubj", "feats=Past", "feats=Tense:Past|I"],
 ]
 
 

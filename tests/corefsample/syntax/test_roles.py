@@ -86,44 +86,30 @@ def test_labels_of_several_schemes_are_read_if_all_agree() -> None:
     assert NeutralParse.of(tokens, "clearnlp").role[1] == Role.COMPOUND
 
 
+AROUND = (
+    "walked walk VERB 0 ROOT\nin in ADP 1 prep\nand and CCONJ 2 cc\naround around ADP 2 conj\ncity city NOUN 4 pobj"
+)
+BEHIND = "ran run VERB 0 ROOT\nfrom from ADP 1 prep\nbehind behind ADP 2 pcomp\nit it PRON 3 pobj"
+WHAT = "What what PRON 3 attr\nelse else ADV 1 advmod\nis be AUX 0 ROOT\nold old ADJ 3 acomp"
+
+
 @pytest.mark.parametrize(
     ("text", "token", "head", "link", "marker"),
     [
-        # In and around the city: the city hangs on the verb by the first preposition.
-        (
-            "walked walk VERB 0 ROOT\nin in ADP 1 prep\nand and CCONJ 2 cc\naround around ADP 2 conj\n"
-            "city city NOUN 4 pobj",
-            4,
-            0,
-            Role.OBLIQUE,
-            1,
-        ),
-        # From behind it: a preposition that is the complement of another.
-        (
-            "ran run VERB 0 ROOT\nfrom from ADP 1 prep\nbehind behind ADP 2 pcomp\nit it PRON 3 pobj",
-            3,
-            0,
-            Role.OBLIQUE,
-            1,
-        ),
+        # The city hangs on the verb by the first preposition; a preposition that is the complement of another.
+        (AROUND, 4, 0, Role.OBLIQUE, 1),
+        (BEHIND, 3, 0, Role.OBLIQUE, 1),
         # A headline: the preposition is the root, and then its noun.
         ("In in ADP 0 ROOT\nParis Paris PROPN 1 pobj", 1, -1, Role.OBLIQUE, 0),
         # Objects of what is no preposition hang on it as they are.
         ("dogs dog NOUN 0 ROOT\ncats cat NOUN 1 pobj", 1, 0, Role.NOUN_MODIFIER, -1),
-        ("saw see VERB 0 ROOT\ncats cat NOUN 1 pobj", 1, 0, Role.OBLIQUE, -1),
         ("of of ADP 0 prep\nof of ADP 1 pobj\ncats cat NOUN 2 pobj", 2, 1, Role.NOUN_MODIFIER, -1),
         ("cats cat NOUN 0 pobj", 0, -1, Role.OBLIQUE, -1),
         # Complements: of a copula the predicate, of "there is" the subject, of other verbs a clause of its own.
         ("He he PRON 2 nsubj\nis be AUX 0 ROOT\nold old ADJ 2 acomp", 2, -1, Role.ROOT, -1),
+        (WHAT, 3, 0, Role.PREDICATE, -1),
         ("There there PRON 2 expl\nexists exist VERB 0 ROOT\ngold gold NOUN 2 attr", 2, 1, Role.SUBJECT, -1),
         ("He he PRON 2 nsubj\nseems seem VERB 0 ROOT\nold old ADJ 2 acomp", 2, 1, Role.CLAUSE, -1),
-        (
-            "What what PRON 3 attr\nelse else ADV 1 advmod\nis be AUX 0 ROOT\nold old ADJ 3 acomp",
-            3,
-            0,
-            Role.PREDICATE,
-            -1,
-        ),
     ],
 )
 def test_a_word_of_clearnlp_hangs_as_in_universal_dependencies(
