@@ -6,20 +6,11 @@ import dataclasses
 import inspect
 import os
 import re
+import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from types import NoneType
-from typing import (
-    Any,
-    ClassVar,
-    Literal,
-    Self,
-    TypeVar,
-    dataclass_transform,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import Any, ClassVar, Literal, Self, TypeVar
 
 from corefsample import ParameterError
 
@@ -107,7 +98,7 @@ def option(*, default: Any = dataclasses.MISSING, **rule: Any) -> Any:
     return dataclasses.field(default=default, metadata=rule)
 
 
-@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(option,))
+@typing.dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(option,))
 def declared(cls: _Class) -> _Class:
     """Make a frozen dataclass of options, whose docstring describes all its options, including inherited ones."""
     summary, _, rows = inspect.cleandoc(cls.__doc__ or "").partition(_ATTRIBUTES)
@@ -167,16 +158,16 @@ class Options:
 
 def fields_of(cls: type[Options]) -> dict[str, Declared]:
     """Fields of a class by name: fields of the class, then inherited ones, and last those that are not recorded."""
-    hints = get_type_hints(cls)
+    hints = typing.get_type_hints(cls)
     order = [name for each in cls.__mro__ for name in vars(each).get("__annotations__", {})]
     declarations = []
     for field in sorted(dataclasses.fields(cls), key=lambda each: order.index(each.name)):  # type: ignore[arg-type]
         hint = hints[field.name]
-        members = (hint,) if get_origin(hint) in (None, Literal, tuple) else get_args(hint)
+        members = (hint,) if typing.get_origin(hint) in (None, Literal, tuple) else typing.get_args(hint)
         kind, n_values = next(each for each in members if each is not NoneType), 1
-        for inner_types in (get_args(each) for each in members if get_origin(each) is tuple):
+        for inner_types in (typing.get_args(each) for each in members if typing.get_origin(each) is tuple):
             kind, n_values = inner_types[0], 0 if inner_types[-1] is ... else len(inner_types)
-        choices = get_args(kind) if get_origin(kind) is Literal else ()
+        choices = typing.get_args(kind) if typing.get_origin(kind) is Literal else ()
         rule: dict[str, Any] = {
             "name": field.name,
             "help": cls.help_of.get(field.name, "").replace(" [default:", "  [default:"),
