@@ -116,9 +116,10 @@ def _shares(trigger: ExplainedTrigger) -> str:
         return "none: the labels fit several schemes, which give different events"
     shares = []
     for event in trigger.events:
-        by_default = {"default": " by default", "both": " named and by default"}.get(event["filled"], "")
+        by_default = {"default": " by default", "both": " in several ways"}.get(event["filled"], "")
+        stand_ins = f"; {event['stand_ins']}" if event["stand_ins"] else ""
         reasons = f"; without it: {event['reasons']}" if event["reasons"] else ""
-        figures = f"{event['probability']:.3f} (MC error {event['mc_se']:.3f}{reasons})"
+        figures = f"{event['probability']:.3f} (MC error {event['mc_se']:.3f}{stand_ins}{reasons})"
         shares.append(f"{event['actors']}{by_default} {figures}")
     return f"{', '.join(shares) or '0'}, of the document in {N_SAMPLES:,} samples"
 

@@ -21,12 +21,13 @@ from events.matching._matches import ABSENT, DEFAULT, NO_ACTOR
 
 SEPARATOR = " | "
 UNSETTLED = "conditioned samples did not settle"
+STAND_IN = "may stand for"  # of a class noun in the text of the mentions described as an actor
 _NOBODY = {ABSENT: "-", DEFAULT: "(default)"}  # text in place of a mention
 _LONGEST_MENTION = 12  # longest text of a mention, in tokens
 MOST_MENTIONS = 8  # number of mentions (or other items) that a row lists, the likeliest first
 _Span = list[int]  # start, end, head
 _Instance = tuple[int, list[int], float]  # trigger, mentions, probability
-_Description = tuple[int, str, list[int], float]  # mention, code, tokens of the name, probability
+_Description = tuple[int, str, list[int], float, bool]  # mention, code, tokens, probability, whether it is a stand-in
 _Sources = tuple[list[_Instance], list[_Description]]  # of one event, at most eight of each, the likeliest first
 Parses = Sequence[tuple[Tokens | None, Ints32]]  # tokens of each parse, and the spans (n_mentions, 3) of its mentions
 
@@ -73,8 +74,9 @@ def evidence_schema(roles: Sequence[str], *, defaults: bool = False, numbers: bo
       to an entity of an event).
     - places: JSON with positions of the evidence in the document, for a report. ``instances`` are [token of the
       trigger, mentions (one per role, -1 for no mention), probability], ``descriptions`` [mention, code, [first token,
-      end] of its name, probability], ``reasons`` [name, share, [mention, share] of the other actors]. With several
-      parses, mentions are those of the first parse, -1 if it has no mention with these words.
+      end] of its name, probability, whether the mention is a class noun that stands for the actor], ``reasons`` [name,
+      share, [mention, share] of the other actors]. With several parses, mentions are those of the first parse, -1 if
+      it has no mention with these words.
     - excluded: triggers of the event in this document that a condition excluded, with their tokens and the conditions.
     - reasons: reasons why the event is not true in the other samples, by share; the shares add up to 1 - P. "another
       actor": the role's entity names other actors only; "no actor": it names no actor; "several actors": it names
@@ -255,9 +257,7 @@ def _texts(events: DocumentEvents, index: int, mentions: _Mentions, sources: _So
         reasons = [(name, n / n_samples, others if name == SEVERAL else []) for name, n in shares]
     places = {
         "instances": [[trigger, [*map(in_first, fillers)], p] for trigger, fillers, p in instances],
-        "descriptions": [
-            [in_first(mention), code, words, p] for mention, code, words, p in descriptions if in_first(mention) >= 0
-        ],
+        "descriptions": [[in_first(mention), *others] for mention, *others in descriptions if in_first(mention) >= 0],
         "reasons": [[name, share, [[in_first(m), p] for m, p in others]] for name, share, others in reasons],
     }
     sentences = role_mentions = actor_mentions = ""
@@ -271,7 +271,10 @@ def _texts(events: DocumentEvents, index: int, mentions: _Mentions, sources: _So
             role_mentions = SEPARATOR.join(
                 f"{' > '.join(map(mentions.text, fillers or [ABSENT]))} {p:.3f}" for _, fillers, p in instances
             )
-            described = (f"{mentions.text(mention)} {p:.3f}" for mention, _, _, p in descriptions)
+            described = (
+                f"{mentions.text(mention)}{f' {STAND_IN} {code}, named in this text' * is_stand_in} {p:.3f}"
+                for mention, code, _, p, is_stand_in in descriptions
+            )
             actor_mentions = SEPARATOR.join(dict.fromkeys(described))
     if not events.is_settled:
         remarks.append(UNSETTLED)
@@ -302,7 +305,7 @@ def _rule_sources(
 ) -> tuple[dict[EventKey, _Sources], dict[EventKey, list[dict[str, Any]]]]:
     """Sources of each event of a rule, and the triggers that make it true, in the order of the text."""
     n_samples = events.n_samples
-    described = Counter[tuple[int, str, int, int]]()
+    described = Counter[tuple[int, str, int, int, bool]]()
     instance_hits: dict[EventKey, Counter[tuple[int, tuple[int, ...]]]] = defaultdict(Counter)
     # By trigger and event: for each parse, of several instances the one that is true in most samples, as its number of
     # samples, how its roles are filled, and its frame.
@@ -314,7 +317,9 @@ def _rule_sources(
             first, end = (-1, -1) if matches.described_words is None else matches.described_words[d].tolist()
             mention = mentions.number(parse, int(matches.described_mentions[d]))
             code = matches.actors[int(matches.described_actors[d])]
-            described[mention, code, first, end] += int(part.description_hits[d])
+            n_certain = len(matches.described_mentions) - len(matches.inferred)
+            is_stand_in = d >= n_certain and matches.inferred[d - n_certain].possessor is None
+            described[mention, code, first, end, is_stand_in] += int(part.description_hits[d])
         most: dict[tuple[int, EventKey], tuple[int, str, str]] = {}
         for t, k in np.argwhere(part.instance_hits).tolist():
             key, n, trigger = part.keys[k], int(part.instance_hits[t, k]), int(matches.triggers[t])
@@ -331,8 +336,8 @@ def _rule_sources(
         for trigger_and_key, hits in most.items():
             hits_by_trigger.setdefault(trigger_and_key, []).append(hits)
     descriptions = [
-        (mention, code, [] if first < 0 else [first, end], n / n_samples)
-        for (mention, code, first, end), n in described.most_common()
+        (mention, code, [] if first < 0 else [first, end], n / n_samples, is_stand_in)
+        for (mention, code, first, end, is_stand_in), n in described.most_common()
     ]
     sources: dict[EventKey, _Sources] = {}
     for key in events.keys:
@@ -361,7 +366,7 @@ def _outcome_sources(members: Sequence[UnionMember], sources: Mapping[tuple[str,
     """Sources of an outcome's event, with their highest probability in any of its members."""
     # An event that both the default actor and nobody have is one instance.
     likeliest: dict[tuple[int, tuple[int, ...]], _Instance] = {}
-    described: dict[tuple[int, str, tuple[int, ...]], float] = {}
+    described: dict[tuple[int, str, tuple[int, ...], bool], float] = {}
     for events, rows in members:
         for row in (row for row in rows if events.n_hits[row]):
             instances, descriptions = sources[events.event, events.keys[row]]
@@ -369,11 +374,14 @@ def _outcome_sources(members: Sequence[UnionMember], sources: Mapping[tuple[str,
                 instance_key = trigger, tuple(max(m, ABSENT) for m in fillers)
                 _, before, highest = likeliest.get(instance_key, (trigger, fillers, 0.0))
                 likeliest[instance_key] = trigger, [*map(min, fillers, before)], max(p, highest)
-            for mention, code, words, p in descriptions:
-                description = mention, code, tuple(words)
+            for mention, code, words, p, is_stand_in in descriptions:
+                description = mention, code, tuple(words), is_stand_in
                 described[description] = max(p, described.get(description, 0.0))
-    in_order = sorted(((*each, p) for each, p in described.items()), key=lambda description: -description[3])
+    in_order = sorted(((*each, p) for each, p in described.items()), key=lambda description: -description[-1])
     return (
         sorted(likeliest.values(), key=lambda instance: -instance[2])[:MOST_MENTIONS],
-        [(mention, code, [*words], p) for mention, code, words, p in in_order[:MOST_MENTIONS]],
+        [
+            (mention, code, [*words], p, is_stand_in)
+            for mention, code, words, is_stand_in, p in in_order[:MOST_MENTIONS]
+        ],
     )

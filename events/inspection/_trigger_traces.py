@@ -22,7 +22,7 @@ from corefsample.posterior._posterior import CorpusRecalibration
 from events._options import Progress
 from events.evidence._acceptance import Acceptance
 from events.evidence._columns import ACTOR
-from events.evidence._document_evidence import evidence_rows
+from events.evidence._document_evidence import SEPARATOR, STAND_IN, evidence_rows
 from events.evidence._evaluation import RuleFinder
 from events.evidence._rule_set import RuleSet
 from events.matching._screening import RuleMatcher
@@ -84,8 +84,8 @@ class ExplainedTrigger:
         Events of the document with P > 0, the likeliest first, as `corefsample events` counts them; None if the labels
         fit several schemes that give different events, so that `events` rejects the document. Of each event: actors,
         such as "IRQ>KWT", or "-" for none, preceded by the name of the event if there are several; probability with
-        its Monte Carlo standard error; reasons why the event is not true in other samples, and how its roles are
-        filled, as in the table of evidence.
+        its Monte Carlo standard error; reasons why the event is not true in other samples, how its roles are filled,
+        as in the table of evidence; and stand_ins, the actor_mentions of this table that may stand for an actor.
     """
 
     doc_id: str
@@ -241,7 +241,11 @@ def _document_events(
     rows = evidence_rows(events, parses, "", dict.fromkeys((e.event for e in events), ACTOR), ACTOR)
     names = [f"{e.event}: {key.name}" if finder.outcomes else key.name for e in events for key in e.keys]
     shares = [
-        {"actors": name, **{column: row[column] for column in ("probability", "mc_se", "reasons", "filled")}}
+        {
+            "actors": name,
+            **{column: row[column] for column in ("probability", "mc_se", "reasons", "filled")},
+            "stand_ins": SEPARATOR.join(m for m in row["actor_mentions"].split(SEPARATOR) if STAND_IN in m),
+        }
         for name, row in zip(names, rows, strict=True)
         if row["probability"]
     ]

@@ -148,8 +148,8 @@ def named_places(text: str) -> dict[str, Any]:
             for trigger, mentions, p in places["instances"]
         ],
         "descriptions": [
-            {"mention": mention, "words": words, "p": round(1000 * p)}
-            for mention, _, words, p in places["descriptions"]
+            {"mention": mention, "words": words, "p": round(1000 * p), "stands_for": code if is_stand_in else ""}
+            for mention, code, words, p, is_stand_in in places["descriptions"]
         ],
         "reasons": [
             {"text": name, "p": round(1000 * p), "mentions": [m for m, _ in others if m != -1]}

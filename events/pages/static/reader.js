@@ -97,10 +97,10 @@ function drawFacts() {
     element("td", {}, ...mentions.flatMap((i, n) => (n ? [" > ", link(content, i)] : [link(content, i)]))),
     element("td", {}, "in the role at ", element("mark", { class: "trigger" }, content.tokens[trigger].trim()), `, sentence ${sentenceOf(content, trigger) + 1}`),
   ));
-  const descriptions = event.descriptions.map(({ mention: i, words: [start, end], p }) => element("tr", {},
+  const descriptions = event.descriptions.map(({ mention: i, words: [start, end], p, stands_for: code }) => element("tr", {},
     element("td", {}, digits(3)(p / 1000)),
     element("td", {}, link(content, i)),
-    element("td", {}, "described by ", element("mark", { class: "word" }, words(content, start, end)), `, sentence ${sentenceOf(content, start) + 1}`),
+    element("td", {}, code ? `may stand for ${code}, named in this text: ` : "described by ", element("mark", { class: "word" }, words(content, start, end)), `, sentence ${sentenceOf(content, start) + 1}`),
   ));
   const rows = [...instances, ...descriptions];
   rows.slice(SHOWN_AT_FIRST).forEach((line) => (line.hidden = true));

@@ -72,6 +72,22 @@ def test_the_events_of_a_document_have_the_probabilities_of_a_run(tmp_path: Path
     assert shown.to_json()["document_events"] == [event]
 
 
+def test_a_noun_that_stands_for_an_actor_is_shown_with_its_probability(call: Calls, tmp_path: Path) -> None:
+    sentences = [
+        "Peru/PROPN>2:nsubj waited=wait/VERB>0:root",
+        "The/DET>2:det army/NOUN>3:nsubj attacked=attack/VERB>0:root",
+    ]
+    path = er.write_lines(tmp_path / "scored.jsonl", [er.json_document("army", "1999-01-05", sentences)])
+    out = " ".join(call.good("explain", path, "--lexicon", "forces").split())
+    (event,) = [
+        each for each in run_explain(path, ExplainOptions(lexicon="forces")).result[0].events if each["actors"] == "PER"
+    ]
+    assert event["filled"] == "stands for"
+    mentions = f"army [3-4] may stand for PER, named in this text {event['probability']:.3f}"
+    assert event["stand_ins"] == mentions
+    assert f"PER {event['probability']:.3f} (MC error {event['mc_se']:.3f}; {mentions}" in out
+
+
 def test_a_sample_of_triggers_does_not_depend_on_the_order_of_documents(tmp_path: Path) -> None:
     sentence = SENTENCES["counted"]
     documents = [er.json_document(f"d{n}", "1999-01-05", sentence) for n in range(40)]

@@ -142,10 +142,10 @@ REASONS = [["several actors", 0.2, [[0, 0.2], [-1, 0.1]]], ["no actor", 0.1, []]
 
 
 def test_places_have_no_mention_where_the_first_parse_has_none() -> None:
-    places = {"instances": [[2, [-1], 0.7]], "descriptions": [], "reasons": REASONS}
+    places = {"instances": [[2, [-1], 0.7]], "descriptions": [[1, "ELN", [4, 5], 0.5, True]], "reasons": REASONS}
     assert named_places(json.dumps(places)) == {
         "instances": [{"trigger": 2, "mentions": [], "p": 700}],
-        "descriptions": [],
+        "descriptions": [{"mention": 1, "words": [4, 5], "p": 500, "stands_for": "ELN"}],
         "reasons": [
             {"text": "several actors", "p": 200, "mentions": [0]},
             {"text": "no actor", "p": 100, "mentions": []},
