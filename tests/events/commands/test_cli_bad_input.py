@@ -79,6 +79,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, given_lines in lines.items():
         er.write_lines(folder / f"{name}.jsonl", given_lines)
     sr.corpus_file(folder / "corpus.conllu", sr.short_documents(4))
+    sr.corpus_file(folder / "es_news-train.conllu", sr.short_documents(1))
     (folder / "news.csv").write_text("doc_id,date,text\na,1999-05-01,Hello.\n")
     (folder / "days.csv").write_text("doc_id,day,text\na,1999-05-01,Hello.\n")
     (folder / "rule.yaml").write_text(RULE % "IRQ")
@@ -164,9 +165,7 @@ HINT = ParameterHint("overwrite", "replaces it")
         ("events", ParameterError("must exist", place="x.parquet", hint=HINT), "x.parquet: must exist (--overwrite"),
         ("doctor", ParameterError("must exist", place="x.parquet", hint=HINT), "x.parquet: must exist (overwrite"),
         ("events", InputError("must exist", parameter="inputs"), "INPUTS must exist"),
-        ("convert", ParameterError("must exist", parameter="output"), "OUTPUT must exist"),
         ("events", ParameterError("must be 1", parameter="mass"), "mass must be 1"),
-        ("events", ParameterError("n_samples must be 1"), "n_samples must be 1"),
     ],
 )
 def test_an_error_names_the_option_of_its_command(command: str, error: CorefsampleError, line: str) -> None:

@@ -47,15 +47,6 @@ def spanish(tmp_path: Path, documents: list[AnnotatedDocument]) -> Path:
 # --- comparison --------------------------------------------------------------------------------------------
 
 
-def test_a_corpus_files_name_says_its_language(call: Calls, tmp_path: Path, documents: list[AnnotatedDocument]) -> None:
-    path = sr.corpus_file(tmp_path / "es_news-train.conllu", documents)
-    line = call.refused("score", path, "--out", tmp_path / "s.jsonl")
-    assert (
-        "model must be of the language of the document (es), got a model of en (--model es takes that of the package)"
-        in line
-    )
-
-
 def test_train_has_the_documents_language(call: Calls, tmp_path: Path, documents: list[AnnotatedDocument]) -> None:
     options = ("--epochs", 1, "--bits", 8, "--orders", 1, "--held-out-share", 0)
     path = sr.corpus_file(tmp_path / "ru_news-train.conllu", documents)

@@ -5,16 +5,19 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from expected_errors import error
+from references import events as er
 
 from corefsample import ParameterError
 from events.commands import EventsOptions, run_events
 from events.commands.report import ReportOptions, run_report
 
 
-@pytest.fixture
-def run(corpus: Path, tmp_path: Path) -> Path:
-    run_events(corpus, EventsOptions(out=str(tmp_path / "run"), n_samples=20, pictures=False))
-    return tmp_path / "run"
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("report")
+    corpus = er.write_lines(folder / "corpus.jsonl", er.corpus())
+    run_events(corpus, EventsOptions(out=str(folder / "run"), n_samples=20, pictures=False))
+    return folder / "run"
 
 
 def test_a_picture_has_the_actors_in_their_order_and_their_labels(run: Path, tmp_path: Path) -> None:

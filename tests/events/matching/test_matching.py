@@ -125,13 +125,9 @@ def test_a_passive_subject_is_never_read_as_a_subject_by_its_first_letters() -> 
 
 def test_tokens_outside_mentions_neither_describe_nor_act() -> None:
     sentence = "Iraq/PROPN>2:nsubj attacked=attack/VERB>0:root Kuwait/PROPN>2:obj"
-    matches = match_document(
-        er.parsed(sentence, "it/PRON>2:nsubj attacked=attack/VERB>0:root"),
-        np.array([[2, 3, 2], [3, 4, 3]], np.int32),  # Kuwait and it, not Iraq
-        load_rules(),
-        load_lexicon(),
-        DAY,
-    )
+    tokens = er.parsed(sentence, "it/PRON>2:nsubj attacked=attack/VERB>0:root")
+    mentions = np.array([[2, 3, 2], [3, 4, 3]], np.int32)  # Kuwait and it, not Iraq
+    matches = match_document(tokens, mentions, load_rules(), load_lexicon(), DAY)
     assert described_as(matches, 2) == [{"KWT"}, set()]
     assert instances_of(matches) == [(1,)]
 

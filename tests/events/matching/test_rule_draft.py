@@ -1,9 +1,11 @@
 """Drafts of rule files from example sentences."""
 
+import json
 from pathlib import Path
 
 import pytest
 from expected_errors import error
+from places import TEST_DATA
 from references import events as er
 from references.events import paths_of
 
@@ -74,21 +76,13 @@ def test_triggers_of_different_parts_of_speech_are_frames(tmp_path: Path) -> Non
     assert check_examples(rule) == 2
 
 
-@pytest.mark.parametrize(
-    ("text", "trigger", "actor", "parameter"),
-    [
-        ("police/NOUN>2:nsubj said=say/VERB>0:root they/PRON>4:nsubj left=leave/VERB>2:ccomp", None, None, "trigger"),
-        ("police/NOUN>2:nsubj here/ADV>0:root", None, None, "trigger"),
-        ("men=man/NOUN>2:nsubj left=leave/VERB>0:root", None, None, "actor"),  # nobody in the lexicon
-        ("police/NOUN>4:nsubj and/CCONJ>3:cc soldiers=soldier/NOUN>1:conj left=leave/VERB>0:root", None, None, "actor"),
-        (ARRESTED, "jailed", None, "trigger"),
-        (ARRESTED, "police men", None, "trigger"),  # not connected
-        (ARRESTED, "arrested arrested", None, "trigger"),  # the sentence has it once
-        (ARRESTED, " ", None, "trigger"),
-        (ARRESTED, None, "Germany", "actor"),
-    ],
-)
-def test_what_cannot_be_told_must_be_given(text: str, trigger: str | None, actor: str | None, parameter: str) -> None:
+REFUSED = (TEST_DATA / "refused_drafts.txt").read_text(encoding="utf-8").splitlines()
+
+
+@pytest.mark.parametrize("case", [line for line in REFUSED if not line.startswith("#")])
+def test_what_cannot_be_told_must_be_given(case: str) -> None:
+    options, text = case.split(" | ")
+    parameter, trigger, actor = json.loads(options)
     with error(ParameterError, parameter):
         drafted(text, trigger, actor)
 

@@ -387,17 +387,9 @@ def test_parquet_dates_and_metadata_may_be_typed(tmp_path: Path) -> None:
         pa.timestamp("ns"): time,
         pa.timestamp("s", "Etc/GMT+12"): time.replace(tzinfo=datetime.timezone(datetime.timedelta(hours=-12))),
     }.items():
-        table = pa.table(
-            {
-                "doc_id": pa.array([1], pa.int64()),
-                "date": pa.array([value], kind),
-                "text": pa.array(["x"], pa.large_string()),
-                "seen": pa.array([day], pa.date32()),
-                "score": pa.array([float("nan")]),
-                "tags": pa.array([["a", None]]),
-                "desk": pa.array(["Foreign"]).dictionary_encode(),
-            }
-        )
+        own = {"doc_id": pa.array([1]), "date": pa.array([value], kind), "text": pa.array(["x"], pa.large_string())}
+        more = {"seen": pa.array([day], pa.date32()), "score": [float("nan")], "tags": [["a", None]]}
+        table = pa.table({**own, **more, "desk": pa.array(["Foreign"]).dictionary_encode()})
         pq.write_table(table, tmp_path / "news.parquet")
         expected = {"seen": "2001-09-11", "tags": ["a", None], "desk": "Foreign"}
         assert list(ArticleStream(tmp_path / "news.parquet")) == [Article("1", day, "x", "", expected)]
