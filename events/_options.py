@@ -271,6 +271,22 @@ class Pictures(Options):
 
 
 @declared
+class PlanOfLabels(Options):
+    """Plan of the labels of an audit.
+
+    Attributes
+    ----------
+    plan
+        Folder of the plan. [default: that of the first sheet]
+    rounds
+        Number of rounds, from the first, whose sheets are read; later rounds count as not drawn. [default: all rounds]
+    """
+
+    plan: str | None = option(default=None, metavar="FOLDER")
+    rounds: int | None = option(default=None, at_least=1)
+
+
+@declared
 class OnError(Options):
     """Option that sets the treatment of bad documents.
 

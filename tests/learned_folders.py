@@ -6,6 +6,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from corefsample.files._reading import sealed, sha256
+
 
 def made_learned(run: Path, audit: Path, out: Path, chosen: str = "") -> Path:
     """Learned P of a run: half of P, and .25 more; labels of an audit, and of a `chosen` document.
@@ -43,4 +45,12 @@ def made_learned(run: Path, audit: Path, out: Path, chosen: str = "") -> Path:
     learned.to_csv(out / "learned.csv", index=False)
     counts.to_csv(out / "learned_counts.csv", index=False)
     (out / "learned.json").write_text(json.dumps({"format": 1, "plan": str(labels["plan"].iloc[0])}), encoding="utf-8")
-    return out
+    return seal(out, "learned.json")
+
+
+def seal(folder: Path, name: str, **changes: object) -> Path:
+    """Write a record of a folder again with the checksums of the tables beside it, as if a command had written all."""
+    record = json.loads((folder / name).read_text(encoding="utf-8")) | changes
+    record["files"] = {path.name: sha256(path) for path in folder.glob("*.csv")}
+    (folder / name).write_text(json.dumps(sealed(record)), encoding="utf-8")
+    return folder

@@ -227,6 +227,27 @@ def count_rows(
     return rows
 
 
+def carrying_labels(plan: AuditPlan, labels: SheetLabels) -> list[dict[str, object]]:
+    """Labels of yes where P is 0 that stand for more than half of an estimate.
+
+    Returns
+    -------
+    list of dict
+        For each target with such labels: event, actor; n_labels; n_documents, for which these stand; and total, for
+        which all labels of yes do.
+    """
+    rows: list[dict[str, object]] = []
+    for target, name in enumerate(plan.frame.targets):
+        (cells,) = cell_counts(plan, labels, target, plan.cuts)
+        documents, is_zero = cells.n_documents * cells.n_yes / np.maximum(cells.n_labelled, 1), cells.range_of_p == 0
+        carried, total = float(documents[is_zero].sum()), float(documents.sum())
+        if 2.0 * carried > total:
+            n_labels, (event, actor) = int(cells.n_yes[is_zero].sum()), event_and_actor(plan.frame, name)
+            row = {"event": event, "actor": actor, "n_labels": n_labels, "n_documents": carried, "total": total}
+            rows.append(row)
+    return rows
+
+
 # --- what labels say of P, and of each other ---------------------------------------------------------------
 
 

@@ -24,7 +24,7 @@ from events.audit._sheets import MISSING, NO, UNSURE, YES, SheetLabels
 from events.counts import count_pmf
 from events.counts._credible_intervals import quantile_interval
 from events.counts._evidence import read_evidence
-from events.rule_error._counts import unlabelled_yes
+from events.rule_error._counts import central_interval, unlabelled_yes
 from events.rule_error._model import RuleError, RuleErrorModel, reference_model
 from events.rules._format import ANYBODY
 
@@ -426,7 +426,8 @@ def learn(
             continue
         if min(n_yes, n_no) < ENOUGH_LABELS:
             rule = f"with fewer than {ENOUGH_LABELS} of yes or of no, P is only recalibrated"
-            warnings.append(f"{name}: {n_yes} of {n_yes + n_no} labels say yes: {rule}")
+            few = "and so few cannot tell whether it is better than P of the run"
+            warnings.append(f"{name}: {n_yes} of {n_yes + n_no} labels say yes: {rule}, {few}")
         features = target_features(frame, target, of_run, columns)
         prior = target_error(frame, target, reference, kinds or {}, N_DRAWS, seed)
         rng = np.random.default_rng([seed, target])
@@ -524,8 +525,7 @@ def _learned_target(
     event, actor = event_and_actor(frame, frame.targets[target])
     counts: list[dict[str, object]] = []
     for (label, start, inside), of_group in zip(groups, [by_period.sum(axis=1), *by_period.T], strict=True):
-        tails = 0.5 * (1.0 - level), 0.5 * (1.0 + level)
-        lower, upper = np.quantile(of_group, tails, method="inverted_cdf").astype(np.int64).tolist()
+        lower, upper = central_interval(of_group, level).astype(np.int64).tolist()
         run_p = p[inside]
         run_lower, run_upper = quantile_interval(count_pmf(run_p[run_p > 0.0]), level)
         row: dict[str, object] = {"event": event, "actor": actor, "period": label, "period_start": start}

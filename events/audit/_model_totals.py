@@ -11,7 +11,7 @@ from events.audit._audit_frame import AuditFrame, event_and_actor
 from events.audit._plan import AuditPlan
 from events.audit._sheets import UNSURE, YES, SheetLabels
 from events.audit._totals import DEFAULT_METHOD, cell_counts, is_possible, log_share_sampled
-from events.rule_error._counts import error_generator, expected_width, unlabelled_yes
+from events.rule_error._counts import central_interval, error_generator, expected_width, unlabelled_yes
 from events.rule_error._model import AUDIT, COLUMNS, Cell, RuleError, RuleErrorModel, kind_of
 
 # Columns of totals that rest on more than the labels.
@@ -265,9 +265,8 @@ def reference_totals(
         mean_p = cells.expected / cells.n_documents
         others = unlabelled_yes(cells.n_documents, mean_p, n_labels, cells.n_yes, error, rng)
         draws = cells.n_yes.sum() + others.sum(axis=1)
-        tails = np.quantile(draws, [(1.0 - level) / 2.0, (1.0 + level) / 2.0], method="inverted_cdf")
         counts = len(plan.frame), int(n_labels.sum()), int(cells.n_yes.sum())
-        interval = float(draws.mean()), *(int(end) for end in tails)
+        interval = float(draws.mean()), *central_interval(draws, level).astype(int).tolist()
         totals.append((*event_and_actor(plan.frame, name), *counts, *interval, level, "reference class"))
     return pd.DataFrame(totals, columns=list(LEARNED))
 
@@ -287,7 +286,7 @@ def reference_rows(plan: AuditPlan, labels: SheetLabels, kinds: Mapping[str, str
     """Rows of the audited events and actors for the reference class, with numbers of labelled documents.
 
     Where labels are rarer among documents with P below .5 than the counted ones, `sum_p` is that of as many documents
-    as the labels stand for, so that misses stay relative to counted documents.
+    as the labels stand for, so that misses stay relative to counted documents; `n_documents` is at least `sum_p`.
     """
     rows, size = [], np.bincount(plan.stratum_of)
     for target, name in enumerate(plan.frame.targets):
@@ -301,7 +300,8 @@ def reference_rows(plan: AuditPlan, labels: SheetLabels, kinds: Mapping[str, str
             share = float(missed.sum() / weights[missed].sum())
         else:
             share = float((~is_above).sum() / max(int((p <= 0.5).sum()), 1))
-        numbers = len(documents), round(float(p.sum() * share), 3), int(yes.sum())
+        sum_p = round(float(p.sum() * share), 3)
+        numbers = max(len(documents), int(np.ceil(sum_p))), sum_p, int(yes.sum())
         n_confirmed = int(is_above.sum()), int((yes & is_above).sum()), int(missed.sum())
         rows.append((AUDIT, event, actor, _kind(actor, kinds), "", "", "", *numbers, *n_confirmed))
     return pd.DataFrame(rows, columns=list(COLUMNS))

@@ -14,13 +14,14 @@ from corefsample._arrays import Bools, Floats, pd
 from corefsample.errors import InputError, ParameterError, ParameterHint
 from corefsample.files._atomic import new_file, unescaped, write_csv, write_json
 from corefsample.files._paths import PathLike
-from corefsample.files._reading import read_json, read_parquet
+from corefsample.files._reading import read_parquet, sealed, sha256
 from events.audit import _audit_frame as audit_frame
 from events.audit._plan import NO_WORDS, YES_WORDS, AuditPlan, draw
 from events.audit._sheets import SheetLabels, read_sheets
 from events.audit._strata import Stratum
+from events.counts._run_tables import verified_record, verify_table
 
-PLAN = "plan.json"
+PLAN, LEARNED_RECORD = "plan.json", "learned.json"
 _STRATA = "strata.parquet"
 _PROXY = "proxy: "  # of columns of strata.parquet
 
@@ -35,7 +36,8 @@ def write_plan(folder: Path, plan: AuditPlan, **entries: Any) -> None:
         columns |= {_PROXY + proxy: p for proxy, p in plan.proxies.items()}
         with new_file(folder / _STRATA, overwrite=True) as path:
             pd.DataFrame(columns).to_parquet(path, index=False)
-    write_json(folder / PLAN, {**plan.to_json(), **entries})
+    files = {_STRATA: sha256(folder / _STRATA)}
+    write_json(folder / PLAN, sealed({**plan.to_json(), **entries, "files": files}))
 
 
 def read_plan(folder: PathLike, source: PathLike) -> AuditPlan:
@@ -57,8 +59,9 @@ def read_plan(folder: PathLike, source: PathLike) -> AuditPlan:
     if not path.is_file():
         rule = f"folder must have a plan, {PLAN}, got none"
         raise InputError(rule, place=os.fspath(folder), hint="`corefsample audit plan` makes one")
+    record = verified_record(folder, PLAN)
+    verify_table(Path(folder) / _STRATA, PLAN)
     with audit_frame.as_written("plan", str(path)):
-        record = read_json(path)
         targets, events = tuple(record["targets"]), tuple(record["event"].split(audit_frame.RULES))
         actors = None if record["source"]["kind"] != "run" or targets == events else targets
         try:
@@ -101,9 +104,9 @@ def require_free(folder: Path, *, overwrite: bool) -> None:
 
 
 def labelled_plan(
-    source: PathLike, sheets: Sequence[PathLike], folder: PathLike | None = None
+    source: PathLike, sheets: Sequence[PathLike], folder: PathLike | None = None, rounds: int | None = None
 ) -> tuple[Path, AuditPlan, SheetLabels]:
-    """Folder of an audit (by default that of the first sheet), its plan, and the labels in the sheets."""
+    """Folder of an audit (by default that of the first sheet), its plan, and the labels of its first rounds or all."""
     sheets = list(_checks.elements("sheets", sheets, str, os.PathLike))
     if not sheets:
         raise ParameterError("must name at least one sheet, got none", parameter="sheets")
@@ -111,7 +114,7 @@ def labelled_plan(
         raise InputError("file must exist, got none", place=os.fspath(sheets[0]))
     plan_folder = Path(sheets[0]).parent if folder is None else Path(folder)
     plan = read_plan(plan_folder, source)
-    return plan_folder, plan, read_sheets(plan, sheets)
+    return plan_folder, plan, read_sheets(plan, sheets, rounds=rounds)
 
 
 def write_tables(folder: Path, tables: Mapping[str, pd.DataFrame]) -> None:
@@ -216,12 +219,12 @@ def read_learned(folder: PathLike, plan: AuditPlan) -> dict[str, Floats]:
         If the folder has no learned.csv, if the table is of another plan or of other documents, or if a P is outside
         [0, 1].
     """
-    table_path, record_path = str(Path(folder) / "learned.csv"), str(Path(folder) / "learned.json")
+    table_path, record_path = str(Path(folder) / "learned.csv"), str(Path(folder) / LEARNED_RECORD)
     if not Path(table_path).is_file():
         rule = "folder must have learned.csv, got none"
         raise InputError(rule, place=os.fspath(folder), hint="`corefsample audit learn` makes it")
-    with audit_frame.as_written("record", record_path):
-        plan_name = read_json(record_path)["plan"]
+    plan_name = verified_record(folder, LEARNED_RECORD).get("plan")
+    verify_table(table_path, LEARNED_RECORD)
     if plan_name != plan.identity:
         raise InputError(f"plan must be {plan.identity}, got {plan_name!r}", place=record_path)
     table = audit_frame.read_text_table(table_path, ("doc_id", "event", "actor", "cross_fitted")).map(unescaped)
@@ -243,8 +246,9 @@ def read_learned(folder: PathLike, plan: AuditPlan) -> dict[str, Floats]:
 
 def learned_counts(folder: PathLike) -> pd.DataFrame:
     """Counts by period that `corefsample audit learn` wrote."""
-    numbers = ("mean", "lower", "upper", "level")
+    numbers, path = ("mean", "lower", "upper", "level"), Path(folder) / "learned_counts.csv"
+    verify_table(path, LEARNED_RECORD)
     with audit_frame.as_written("learned", os.fspath(folder)):
-        table = audit_frame.read_text_table(Path(folder) / "learned_counts.csv", ("event", "actor", "period", *numbers))
+        table = audit_frame.read_text_table(path, ("event", "actor", "period", *numbers))
         counts: pd.DataFrame = table.map(unescaped).astype(dict.fromkeys(numbers, float))
     return counts

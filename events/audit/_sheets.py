@@ -20,11 +20,13 @@ import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import PurePath
 
 import numpy as np
 
 from corefsample import InputError, _checks
 from corefsample._arrays import Ints8, pd
+from corefsample.errors import ParameterHint
 from corefsample.files._atomic import unescaped
 from corefsample.files._paths import PathLike
 from events.audit._audit_frame import read_text_table
@@ -54,7 +56,7 @@ class SheetLabels:
     by_labeller
         Labels of each labeller by name, in the order of the sheets: int8 (n_sampled, n_targets) each.
     n_rounds
-        Number of the latest round of which a sheet was read; later rounds count as not drawn.
+        Number of rounds of which sheets were read; later rounds count as not drawn.
     notes, texts
         Notes of the labellers by doc_id, joined, and texts of the sheets by doc_id.
     hand_picked
@@ -69,7 +71,7 @@ class SheetLabels:
     hand_picked: Mapping[int, Ints8] = field(default_factory=dict)
 
 
-def read_sheets(plan: AuditPlan, sheets: Sequence[PathLike]) -> SheetLabels:
+def read_sheets(plan: AuditPlan, sheets: Sequence[PathLike], *, rounds: int | None = None) -> SheetLabels:
     """Read the labels of a plan's sample.
 
     A sheet without names of labellers counts as one labeller's, named after the file. Sheets of different rounds
@@ -81,13 +83,17 @@ def read_sheets(plan: AuditPlan, sheets: Sequence[PathLike]) -> SheetLabels:
         Plan of the audit, from `plan_audit`.
     sheets
         Paths of one or more CSV files: of several rounds, of several labellers, or both.
+    rounds
+        Number of rounds, from the first, of which there are sheets; later ones count as not drawn. By default, all
+        rounds of the plan.
 
     Raises
     ------
     ParameterError
-        If `plan` is not an `AuditPlan`, or `sheets` is not a list of paths.
+        If `plan` is not an `AuditPlan`, `sheets` is not a list of paths, or the plan has fewer than `rounds` rounds.
     InputError
-        If a sheet belongs to another plan, or has a document outside the sample, a document twice, a document with two
+        If a sheet has no label; if a round has no sheet, unless all documents are chosen by a person;
+        if a sheet belongs to another plan, or has a document outside the sample, a document twice, a document with two
         labels of one labeller, an unknown label, or another stratum or inclusion probability than the plan.
     """
     _checks.instance("plan", plan, AuditPlan, hint="`plan_audit` makes one")
@@ -104,11 +110,17 @@ def read_sheets(plan: AuditPlan, sheets: Sequence[PathLike]) -> SheetLabels:
     notes: dict[str, list[str]] = {}
     texts: dict[str, str] = {}
     hand_picked: dict[int, Ints8] = {}
-    n_rounds = 0
-    for path in [os.fspath(sheet) for sheet in _checks.elements("sheets", sheets, str, os.PathLike)]:
+    read_rounds: set[int] = set()
+    n_rounds = len(plan.rounds) if rounds is None else _checks.whole("rounds", rounds, 1)
+    _checks.at_most("rounds", n_rounds, len(plan.rounds))
+    paths = [os.fspath(sheet) for sheet in _checks.elements("sheets", sheets, str, os.PathLike)]
+    for path in paths:
         needed = ("plan", "round", "doc_id", "stratum", "inclusion_probability", "label")
         table = read_text_table(path, needed).map(unescaped)
         table["inclusion_probability"] = table["inclusion_probability"].str.replace(",", ".")  # a decimal comma
+        if not table["label"].str.strip().any():
+            to_export = f"{PurePath(path).with_suffix('.html').name} exports the sheet with its labels: name that file"
+            raise InputError("sheet must have at least one label, got none", place=path, hint=to_export)
         seen: set[tuple[int, str]] = set()
         for number, cells in zip(table.index, table.to_dict("records"), strict=True):
             location, doc_id = f"{path}: row {number}", str(cells["doc_id"])
@@ -134,7 +146,7 @@ def read_sheets(plan: AuditPlan, sheets: Sequence[PathLike]) -> SheetLabels:
                 hint = "a spreadsheet may change doc_ids, such as 007 to 7: import the column as text"
                 raise InputError(rule, place=location, hint=hint)
             seen.add((i, labeller))
-            n_rounds = max(n_rounds, int(plan.round_of[i]))
+            read_rounds |= {int(plan.round_of[i])} if labeller != RESOLVED else set()
             unnamed_sheets |= set() if labeller else {path}
             labels_of_one = labels_of.setdefault(labeller or path, np.full(shape, MISSING, np.int8))
             if label[0] != MISSING:
@@ -146,6 +158,11 @@ def read_sheets(plan: AuditPlan, sheets: Sequence[PathLike]) -> SheetLabels:
                 texts[sampled[i]] = row["text"]
             if row.get("note"):
                 notes.setdefault(sampled[i], []).append(row["note"])
+    if read_rounds != {*range(1, n_rounds + 1)} and (read_rounds or not hand_picked):
+        rule = f"sheets must be of each round of the plan from 1 to {n_rounds}"
+        actual = ", ".join(map(str, sorted(read_rounds))) or "none"
+        first_rounds = ParameterHint("rounds", "leaves out later rounds")
+        raise InputError(f"{rule}, got {actual}", place=", ".join(paths), hint=first_rounds)
     by_labeller: dict[str, Ints8] = {}
     for name, labels in labels_of.items():
         # Sheets without names that share no labelled document are rounds of one labeller.
@@ -163,7 +180,7 @@ def read_sheets(plan: AuditPlan, sheets: Sequence[PathLike]) -> SheetLabels:
     resolved = by_labeller.get(RESOLVED, np.full(shape, MISSING, np.int8))
     joined = np.where(resolved != MISSING, resolved, joined).astype(np.int8)
     joined_notes = {name: "; ".join(each) for name, each in notes.items()}
-    return SheetLabels(joined, by_labeller, n_rounds, joined_notes, texts, hand_picked)
+    return SheetLabels(joined, by_labeller, max(read_rounds, default=0), joined_notes, texts, hand_picked)
 
 
 def _without_blanks(doc_id: str) -> str:

@@ -28,7 +28,7 @@ from events import audit
 from events._options import declared, option
 from events._summary import Summary, Table, counted, counts_above_zero, covered_uncertainty, existing_files, json_values
 from events.commands._parser import Command
-from events.runs._outputs import picture_files, save_pictures
+from events.runs._outputs import save_pictures
 
 if TYPE_CHECKING:
     from corefsample.files._paths import PathLike
@@ -37,15 +37,13 @@ RECORD = "audited.json"
 
 
 @declared
-class AuditEstimateOptions(shared.Pictures):
+class AuditEstimateOptions(shared.Pictures, shared.PlanOfLabels):
     """Options of the estimation of totals from the labels of an audit.
 
     Attributes
     ----------
     out
         Folder for tables and picture. [default: that of the plan]
-    plan
-        Folder of the plan. [default: that of the first sheet]
     level
         Level of the confidence intervals. The method mid-p has the level 0.95 only.
     method
@@ -65,7 +63,6 @@ class AuditEstimateOptions(shared.Pictures):
     """
 
     out: str | None = option(default=None, metavar="FOLDER")
-    plan: str | None = option(default=None, metavar="FOLDER")
     level: float = option(default=0.95, above=0.0, below=1.0)
     method: Literal["mid-p", "exact"] = "mid-p"
     learned: str | None = option(default=None, metavar="FOLDER")
@@ -93,7 +90,8 @@ def run_audit_estimate(
     Summary
         Values: out and plan, folder of the tables and identity of the plan; level and method of the
         intervals; n_documents, and of the documents of the sample n_labels, n_unsure and n_missing; totals, quality,
-        agreement and learned, rows of these tables of `AuditEstimate`; n_few, number of periods, over all
+        agreement and learned, rows of these tables of `AuditEstimate`; carrying, the result of
+        `events.audit._estimates.carrying_labels`; n_few, number of periods, over all
         targets, whose interval is wider than half of their documents, and n_periods, of all with documents; n_resolve,
         number of documents on which labellers disagree; and files, names of the files written.
 
@@ -104,6 +102,8 @@ def run_audit_estimate(
         written; then nothing is written.
     """
     from corefsample.files._atomic import unwritable, write_json
+    from corefsample.files._reading import sealed, sha256
+    from events.audit._estimates import carrying_labels
     from events.audit._model_totals import reference_rows
     from events.audit._plan_files import labelled_plan, learned_counts, proxy_columns, read_learned, write_tables
     from events.audit._sheets import disagreement_sheet, label_table
@@ -114,11 +114,12 @@ def run_audit_estimate(
 
     options = options or AuditEstimateOptions()
     started = time.time()
-    plan_folder, plan, labels = labelled_plan(source, sheets, options.plan)
+    plan_folder, plan, labels = labelled_plan(source, sheets, options.plan, options.rounds)
     names = [os.fspath(path) for path in sheets]
     settings, kinds = options.subset("level", "method"), actor_kinds(plan.frame)
     models: dict[str, Any] = {"proxies": proxy_columns(options.proxies, plan.frame, options.table)}
     models["learned"] = None if options.learned is None else read_learned(options.learned, plan)
+    by_period = None if options.learned is None else learned_counts(options.learned)
     if options.prior is not None:
         models["reference"] = reference_model(None if options.prior == "reference" else options.prior)
     try:
@@ -138,13 +139,13 @@ def run_audit_estimate(
         write_tables(output, tables)
         files = (*tables, *write_disagreements(output, plan, to_resolve, question, sheets))
         if options.pictures:
-            counts = None if options.learned is None else learned_counts(options.learned)
-            figure = partial(audit_bands, estimate.to_frame(), covers=_covered(source), learned=counts)
-            save_pictures({"audited": figure}, lambda name: output / name)
-            files += tuple(name for name in picture_files("audited") if (output / name).is_file())
+            figure = partial(audit_bands, estimate.to_frame(), covers=_covered(source), learned=by_period)
+            files += tuple(save_pictures({"audited": figure}, lambda name: output / name))
         values = {"out": str(output), "plan": plan.identity, **settings, "n_documents": len(plan.frame)}
-        values |= {**estimate.to_json(), "n_resolve": len(to_resolve), "files": files}
-        write_json(output / RECORD, {**record, "summary": json_values(values)})
+        values |= {**estimate.to_json(), "carrying": carrying_labels(plan, labels)}
+        values |= {"n_resolve": len(to_resolve), "files": files}
+        record["files"] = {name: sha256(output / name) for name in tables}
+        write_json(output / RECORD, sealed({**record, "summary": json_values(values)}))
     except OSError as error:
         raise unwritable(output, error) from None
     titles = {"Picture": "audited.png", "Counts": "audited.csv", "Model": "audited-model.csv"}
@@ -175,6 +176,11 @@ def _shown(values: Mapping[str, Any]) -> Iterator[str | Table]:
     rows += [_row(each, "the model", "model_mean", "model_lower", "model_upper") for each in values["totals"]]
     yield Table(("", "from", "documents", f"{100 * values['level']:g}% interval"), rows, "Documents with the event:")
     yield ""
+    for row in values["carrying"]:
+        of_actor = f" of {row['actor'] or row['event']}" * (len(values["totals"]) > 1)
+        yes = counted(row["n_labels"], "label") + f" of yes where P = 0 carr{'ies' if row['n_labels'] == 1 else 'y'}"
+        total = f"{row['n_documents']:,.0f} of the {row['total']:,.0f} documents{of_actor}"
+        yield f"{yes} {total}: let a second person read these, which are in disagreements.csv."
     for row in values["quality"]:
         if len(values["totals"]) == 1 and row["estimate"] == row["estimate"]:
             yield f"{row['measure']:<9} of P >= 0.5  {row['estimate']:.3f}  {row['lower']:.3f} to {row['upper']:.3f}"

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from corefsample.errors import InputError
 from corefsample.files._atomic import OutputFolder
+from corefsample.files._reading import sealed
 from events import _options as shared
 from events._options import declared, option
 from events._summary import Summary, Table, counted, existing_files, json_values
@@ -32,15 +33,13 @@ if TYPE_CHECKING:
 
 
 @declared
-class AuditLearnOptions(shared.Seed, shared.Overwrite, shared.Pictures):
+class AuditLearnOptions(shared.Seed, shared.Overwrite, shared.Pictures, shared.PlanOfLabels):
     """Options of learning probabilities from the labels of an audit.
 
     Attributes
     ----------
     out
         Folder for the tables and pictures.
-    plan
-        Folder of the plan. [default: that of the first sheet]
     table
         CSV file with the column doc_id, and with columns of numbers to learn from, such as another model's scores.
         [default: none]
@@ -51,7 +50,6 @@ class AuditLearnOptions(shared.Seed, shared.Overwrite, shared.Pictures):
     """
 
     out: str = option(metavar="FOLDER")
-    plan: str | None = option(default=None, metavar="FOLDER")
     table: str | None = option(default=None, metavar="FILE")
     level: float = option(default=0.95, above=0.0, below=1.0)
 
@@ -99,7 +97,7 @@ def run_audit_learn(source: PathLike, sheets: Sequence[PathLike], options: Audit
 
     started, names = time.time(), [os.fspath(path) for path in sheets]
     with LearnedFolder(options.out, overwrite=options.overwrite) as folder:
-        plan_folder, plan, labels = labelled_plan(source, sheets, options.plan)
+        plan_folder, plan, labels = labelled_plan(source, sheets, options.plan, options.rounds)
         columns = None if options.table is None else numeric_columns(options.table, plan.frame)
         run = source if plan.frame.source["kind"] == "run" else None
         settings = options.subset("level", "seed")
@@ -123,7 +121,8 @@ def run_audit_learn(source: PathLike, sheets: Sequence[PathLike], options: Audit
         }
         arguments = {**settings, "table": options.table, "source": os.fspath(source)}
         record = run_record({**arguments, "plan": os.fspath(plan_folder)}, checksums(names), started)
-        folder.finish_record({**record, **learned.to_json(), "summary": json_values(values)})
+        record["files"] = folder.checksums()
+        folder.finish_record(sealed({**record, **learned.to_json(), "summary": json_values(values)}))
     files = {"Counts": "learned_counts.csv", "Picture": "learned.png", "Documents": "learned.csv"}
     return Summary(
         values=values, shown=tuple(_shown(values)), files=existing_files(values["out"], files), result=learned
@@ -137,7 +136,9 @@ def _values(target: LearnedTarget) -> dict[str, Any]:
 
 
 def _shown(values: Mapping[str, Any]) -> Iterator[str | Table]:
-    """Yield what was chosen, scores before and after, the totals, and what they rest on."""
+    """Yield what was chosen, scores before and after if labels can tell, the totals, and what they rest on."""
+    from events.audit._learning import ENOUGH_LABELS
+
     for target in values["targets"]:
         name = f"{target['event']} by {target['actor']}" if target["actor"] else target["event"]
         labels = f"{counted(target['n_labels'], 'label')}, {target['n_positive']:,} of them yes"
@@ -145,7 +146,9 @@ def _shown(values: Mapping[str, Any]) -> Iterator[str | Table]:
         total = target["total"]
         run = f"{total['run_mean']:,.1f} ({total['run_lower']:,} to {total['run_upper']:,})"
         learned = f"{total['mean']:,.1f} ({total['lower']:,} to {total['upper']:,})"
-        rows = [("log score", *scores), ("documents", run, learned)]
+        rows: list[tuple[str, ...]] = [("documents", run, learned)]
+        if min(target["n_positive"], target["n_labels"] - target["n_positive"]) >= ENOUGH_LABELS:
+            rows.insert(0, ("log score", *scores))
         header = f"{100 * values['level']:g}% intervals", "run", "learned"
         yield Table(header, rows, f"{name}: {labels}; model: {target['model']}.")
     yield ""

@@ -162,7 +162,7 @@ def run_audit_plan(source: PathLike, options: AuditPlanOptions) -> Summary:
         "strata": plan.to_frame().to_dict("records"),
         **written,
     }
-    estimate = f"corefsample audit estimate {shlex.quote(os.fspath(source))} {shlex.quote(written['sheet'])}"
+    estimate = shlex.join(["corefsample", "audit", "estimate", os.fspath(source), *written["sheets"]])
     files = {"Label": written["page"], "Sheet": written["sheet"], "Plan": str(folder / "plan.json"), "Then": estimate}
     return Summary(values=values, shown=tuple(_shown(values)), files=files, result=plan)
 

@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from corefsample._arrays import pd
 from corefsample.errors import InputError, ParameterError
+from events import _options as shared
 from events import audit
-from events._options import Options, declared, option
+from events._options import declared, option
 from events._summary import Summary, Table, counted, existing_files
 from events.commands._parser import Command
 
@@ -32,7 +33,7 @@ COEFFICIENTS, UNITS = "regression.csv", "regression-units.csv"
 
 
 @declared
-class AuditRegressOptions(Options):
+class AuditRegressOptions(shared.PlanOfLabels):
     """Options of a regression of audited counts on covariates.
 
     Attributes
@@ -44,8 +45,6 @@ class AuditRegressOptions(Options):
         least squares; log-rate, the logarithm of that share, by Poisson regression.
     level
         Confidence level of the intervals.
-    plan
-        Folder of the plan. [default: that of the first sheet]
     learned
         Folder of `corefsample audit learn`, whose P replaces the P of the plan. [default: P and proxies of the plan]
     out
@@ -55,7 +54,6 @@ class AuditRegressOptions(Options):
     table: str = option(metavar="FILE")
     outcome: Literal["count", "share", "log-rate"] = "count"
     level: float = option(default=0.95, above=0.0, below=1.0)
-    plan: str | None = option(default=None, metavar="FOLDER")
     learned: str | None = option(default=None, metavar="FOLDER")
     out: str | None = option(default=None, metavar="FOLDER")
 
@@ -90,7 +88,7 @@ def run_audit_regress(source: PathLike, sheets: Sequence[PathLike], options: Aud
     from events.audit._plan_files import labelled_plan, read_learned, write_tables
     from events.audit._sheets import UNSURE
 
-    plan_folder, plan, labels = labelled_plan(source, sheets, options.plan)
+    plan_folder, plan, labels = labelled_plan(source, sheets, options.plan, options.rounds)
     learned = None if options.learned is None else read_learned(options.learned, plan)
     covariates = read_text_table(options.table, ())
     try:

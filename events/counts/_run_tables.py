@@ -18,26 +18,26 @@ RECORD = "run.json"
 SAMPLES = "count_samples"
 
 
-def verified_record(run: PathLike) -> dict[str, Any]:
-    """Content of run.json; raise InputError if it is missing, or other than a run wrote it."""
-    path = joined(run, RECORD)
+def verified_record(folder: PathLike, name: str = RECORD) -> dict[str, Any]:
+    """Content of the record of a folder; raise InputError if it is missing, or other than a command wrote it."""
+    path = joined(folder, name)
     if not is_file(path):
-        raise InputError(f"{RECORD} is missing in the run's folder", place=os.fspath(run))
+        raise InputError(f"{name} is missing in the folder", place=os.fspath(folder))
     record: dict[str, Any] = read_json(path)
     if not is_sealed(record):
-        hint = "repeat the run with this version"
-        raise InputError("record must be as a run wrote it, got other content", place=path, hint=hint)
+        hint = "repeat the command that wrote it, with this version"
+        raise InputError("record must be as a command wrote it, got other content", place=path, hint=hint)
     return record
 
 
-def verify_table(path: PathLike) -> None:
-    """Raise InputError unless a file in the folder of a run has the checksum that the record of the run has."""
+def verify_table(path: PathLike, record: str = RECORD) -> None:
+    """Raise InputError unless a file has the checksum that the record of its folder says."""
     location = os.fspath(path)
     name = PurePath(location).name
-    files = verified_record(location.removesuffix(name)).get("files", {})
-    if files.get(name) != sha256(path):
-        rule = f"{name} must be as the run wrote it, got other content than {RECORD} says"
-        raise InputError(rule, place=location, hint="repeat the run")
+    files = verified_record(location.removesuffix(name), record).get("files", {})
+    if not is_file(path) or files.get(name) != sha256(path):
+        rule = f"{name} must be as it was written, got other content than {record} says"
+        raise InputError(rule, place=location, hint="repeat the command that wrote it")
 
 
 def run_table(
@@ -113,11 +113,9 @@ class CountNotes:
         if "width_after" not in reference or reference["width_after"] >= reference["upper"] - reference["lower"]:
             return past
         by = {"-": " by nobody named", "*": ""}.get(reference["actor"], f" by {reference['actor']}")
-        interval = f"{reference['lower']:,.0f} to {reference['upper']:,.0f}"
-        return (
-            f"{past} {reference['n_labels']} labels would make the interval of the total of {reference['event']}{by}, "
-            f"{interval}, about {reference['width_after']:,.0f} documents wide."
-        )
+        interval = f"{reference['lower']:,.0f} to {reference['upper']:,.0f} documents"
+        after = f"with {reference['n_labels']} labels it would be about {reference['width_after']:,.0f} documents wide"
+        return f"{past} The interval of {reference['event']}{by} is {interval}; {after}."
 
     def exclusions(self) -> list[str]:
         """A sentence for each rule whose preset leaves triggers out."""

@@ -83,8 +83,8 @@ def write_round(
     Returns
     -------
     dict
-        Paths of sheet and page; question and codebook; n_new, the number of documents in the sheet; n_without_text and
-        n_empty, the numbers of those whose text was not found, and is empty.
+        Paths of sheet and page; sheets, those of all rounds; question and codebook; n_new, the number of documents in
+        the sheet; n_without_text and n_empty, the numbers of those whose text was not found, and is empty.
 
     Raises
     ------
@@ -104,19 +104,20 @@ def write_round(
         asked = rule_question(frame, definitions)
     given = asked[1] if codebook is None else (codebook,) if codebook else ()
     asked = question or asked[0], given
-    path = folder / ("sheet.csv" if number == 1 else f"sheet-{number}.csv")
+    sheets = [folder / ("sheet.csv" if n == 1 else f"sheet-{n}.csv") for n in range(1, number + 1)]
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for earlier in folder.glob("sheet*") if number == 1 else ():
             earlier.unlink()
-        page = _write_sheet(path, plan, sheet, marked, asked)
+        page = _write_sheet(sheets[-1], plan, sheet, marked, asked)
         write_plan(folder, plan, question=asked[0], codebook=list(asked[1]))
         codebook_text = "\n\n".join([asked[0], *asked[1], ""])
         write_bytes(folder / "codebook.txt", codebook_text.encode(), overwrite=True)
     except OSError as error:
         raise unwritable(folder, error) from None
     return {
-        "sheet": str(path),
+        "sheet": str(sheets[-1]),
+        "sheets": [str(path) for path in sheets],
         "page": str(page),
         "n_new": len(sheet),
         "question": asked[0],

@@ -19,7 +19,9 @@ from corefsample.files._atomic import unescaped
 from corefsample.files._paths import PathLike
 from corefsample.files._reading import read_json
 from events.audit._audit_frame import RULES, TOTAL, as_written, read_text_table, run_event
+from events.audit._plan_files import LEARNED_RECORD
 from events.audit._sheets import LABEL_COLUMNS
+from events.counts._run_tables import verify_table
 from events.evidence._columns import shown_name
 
 _OF_COUNTS = ("event", "actor", "period")
@@ -117,6 +119,8 @@ def read_audit(folder: PathLike, doc_ids: Collection[str], record: Mapping[str, 
         If a file is missing or damaged, or the labels are of another run.
     """
     root = _folder_with(folder, "an audit", ("audited.csv", "labels.csv", "audited.json"), "audit estimate")
+    for name in ("audited.csv", "labels.csv"):
+        verify_table(root / name, "audited.json")
     with as_written("audit", str(folder)):
         counts = _numbers(read_text_table(root / "audited.csv", (*_OF_COUNTS, *_OF_AUDIT)), _OF_AUDIT)
         plan = str(read_json(root / "audited.json")["summary"]["plan"])
@@ -137,6 +141,8 @@ def read_audit(folder: PathLike, doc_ids: Collection[str], record: Mapping[str, 
 def read_learned(folder: PathLike, doc_ids: Collection[str], record: Mapping[str, Any]) -> Labels:
     """Read the folder that `corefsample audit learn` wrote; parameters and errors as in `read_audit`."""
     root = _folder_with(folder, "learned", ("learned.csv", "learned_counts.csv", "learned.json"), "audit learn")
+    for name in ("learned.csv", "learned_counts.csv"):
+        verify_table(root / name, LEARNED_RECORD)
     with as_written("learned", str(folder)):
         documents = _numbers(read_text_table(root / "learned.csv", _OF_DOCUMENTS), ["learned"])
         counts = _numbers(read_text_table(root / "learned_counts.csv", (*_OF_COUNTS, *_OF_LEARNED)), _OF_LEARNED)

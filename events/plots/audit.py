@@ -9,13 +9,17 @@ import numpy as np
 from corefsample import _checks
 from corefsample._arrays import pd
 from corefsample.plots.style import COLOURS, bare_spines, figure_of, legible, require_columns, say_instead
-from events.plots.bands import date_axis, ends_of, middles_of, stepped
+from events.plots.bands import date_axis, ends_of, middles_of, of_shown_periods, stepped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
 MODEL, AUDITED, LEARNED = COLOURS[:3]
+_COLUMNS = (
+    *("event", "actor", "period", "period_start", "estimate", "lower", "upper", "level"),
+    *("model_mean", "model_lower", "model_upper"),
+)
 
 
 def audit_bands(
@@ -54,22 +58,26 @@ def audit_bands(
         The figure `fig`, or the new one.
     """
     most = _checks.whole("most", most, 1)
+    require_columns("counts", counts, ("period",))
     names = {"mean": "estimate", "run_mean": "model_mean", "run_lower": "model_lower", "run_upper": "model_upper"}
     label = "learned" if "run_mean" in getattr(counts, "columns", ()) else "audited"
     counts = counts.rename(columns=names) if label == "learned" else counts
-    require_columns("counts", counts, ("event", "actor", "period", "period_start", "estimate", "lower", "upper"))
+    require_columns("counts", counts, _COLUMNS)
+    if truth is not None:
+        require_columns("truth", truth, ("actor", "period", "count"))
+    if learned is not None:
+        require_columns("learned", learned, ("event", "actor", "period", "mean", "lower", "upper", "level"))
     table = counts.assign(actor=counts["actor"].fillna(""))
-    table = table[table["period_start"].notna() | (table["period"] == "total")]
+    by_period = of_shown_periods(table[table["period"] != "total"])
     totals = table[table["period"] == "total"].sort_values("estimate", ascending=False, kind="stable")
     totals = totals.iloc[:most]
     figure = figure_of(fig, (7.0, 2.3 * max(1, len(totals)) + 0.8))
     axes = figure.subplots(max(1, len(totals)), 1, squeeze=False, sharex=True).ravel()
-    if totals.empty:
+    if totals.empty or by_period.empty:
         say_instead(axes[0], "No period has a document.")
         return figure
     for ax, (_, total) in zip(axes, totals.iterrows(), strict=True):
-        of_target = (table["event"] == total["event"]) & (table["actor"] == total["actor"])
-        rows = table[of_target & (table["period"] != "total")]
+        rows = by_period[(by_period["event"] == total["event"]) & (by_period["actor"] == total["actor"])]
         name = str(total["actor"] or total["event"])
         if total["actor"] and table["event"].nunique() > 1:
             name = f"{total['event']}: {name}"
@@ -91,8 +99,10 @@ def audit_bands(
         bare_spines(ax)
         if learned is not None:
             of_target = (learned["event"] == total["event"]) & (learned["actor"].fillna("") == total["actor"])
-            rows = learned[of_target & (learned["period"] != "total") & learned["period_start"].notna()]
-            _draw_interval(ax, rows, "mean", LEARNED, "learned", 0.6)
+            means = learned[of_target].set_index("period").reindex(rows["period"])
+            means = means.assign(period_start=rows["period_start"].to_numpy()).dropna(subset="mean")
+            if len(means):
+                _draw_interval(ax, means, "mean", LEARNED, "learned", 0.6)
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper right", ncols=3, frameon=False, fontsize=9)
     figure.supylabel("documents with an event", fontsize=10)

@@ -72,7 +72,8 @@ def middles_of(table: pd.DataFrame) -> npt.NDArray[np.datetime64]:
 
 def of_shown_periods(counts: pd.DataFrame) -> pd.DataFrame:
     """Rows of all periods but those with few documents, far from the others, which would leave the picture empty."""
-    counts = counts[counts["period_start"].notna()]  # documents without a date are in no period
+    has_start = counts["period_start"].notna() & (counts["period_start"] != "")
+    counts = counts[has_start]  # documents without a date are in no period
     if "n_docs" not in counts:
         return counts
     periods = counts.drop_duplicates("period_start").sort_values("period_start")

@@ -274,7 +274,7 @@ def tables_with_error(
     table, ends_of_totals = tables.table.assign(**dict.fromkeys(RULE_ENDS, 0.0)), []
     readers: dict[tuple[str, ...], Floats] = {}
     drawn: dict[tuple[str, ...], pd.DataFrame] = {}
-    largest, expected = 0.0, dict[str, Any]()
+    largest, expected = (False, 0.0), dict[str, Any]()
     for names, rows in table.groupby(["event", *roles, *by], sort=False):
         event, *values = map(str, names)
         codes, group = values[: len(roles)], values[len(roles) :]
@@ -288,14 +288,16 @@ def tables_with_error(
                 sampled[:, column] = np.resize(counts_of[event, *values, period], n_draws)
         n_docs = rows["n_docs"].to_numpy(np.int64)
         rng = error_generator(seed, event, actor)
-        error = model.draws(Cell(kind_of(actor, kinds), event, actor, corpus), n_draws, rng)
+        kind = kind_of(actor, kinds)
+        error = model.draws(Cell(kind, event, actor, corpus), n_draws, rng)
         true = true_counts(sampled, n_docs, error, rng)
-        table.loc[rows.index, list(RULE_ENDS)] = _interval(true, level).T
-        ends_of_totals.append(_interval(true.sum(axis=1), level))  # in the order of the rows of totals
-        if rows["mean"].sum() > largest and n_docs.sum() > _N_LABELS:
-            largest = float(rows["mean"].sum())
+        table.loc[rows.index, list(RULE_ENDS)] = central_interval(true, level).T
+        ends_of_totals.append(central_interval(true.sum(axis=1), level))  # in the order of the rows of totals
+        mean = float(rows["mean"].sum())
+        if (rank := (kind in ("named", "country"), mean)) > largest and mean > 0.0 and n_docs.sum() > _N_LABELS:
+            largest = rank
             # Half of the labels are of documents that the rule counts; a small stratum leaves labels to the other.
-            sizes = np.array([largest, n_docs.sum() - largest])
+            sizes = np.array([mean, n_docs.sum() - mean])
             labels, used = np.clip(_N_LABELS - sizes[::-1], _N_LABELS // 2, _N_LABELS), sizes > 0.0
             width = expected_width(sizes[used], np.array([1.0, 0.0])[used], labels[used], error, level)
             expected = {"event": event, "actor": actor, "width_after": width, "n_labels": _N_LABELS}
@@ -303,7 +305,7 @@ def tables_with_error(
         if actor in compared_actors:
             drawn[(event, actor, *group)] = pd.DataFrame(true, columns=rows["period"])
         probabilities = reader_probability(_GRID, sampled, n_docs, error, rng)
-        readers[event, *codes] = np.vstack([probabilities.mean(axis=0), _interval(probabilities, level)])
+        readers[event, *codes] = np.vstack([probabilities.mean(axis=0), central_interval(probabilities, level)])
     schema = pa.schema([*tables.schema, *((name, pa.float64()) for name in RULE_ENDS)], tables.schema.metadata)
     totals = tables.totals.assign(**dict(zip(RULE_ENDS, np.reshape(ends_of_totals, (-1, 2)).T, strict=True)))
     if comparisons is not None:
@@ -311,12 +313,12 @@ def tables_with_error(
         for row, compared in comparisons.iterrows():
             pair = [(compared["event"], compared[name], *compared[by]) for name in ("first", "second")]
             first, second = (drawn[key][compared["period"]].to_numpy() if key in drawn else 0 for key in pair)
-            comparisons.loc[row, list(RULE_ENDS)] = _interval(np.atleast_1d(first - second), compared["level"])
+            comparisons.loc[row, list(RULE_ENDS)] = central_interval(np.atleast_1d(first - second), compared["level"])
     reference = {**model.summary(), **expected}
     return CountTables(table, totals, comparisons, samples, schema, reference, readers)
 
 
-def _interval(draws: Floats | Ints, level: float) -> Floats:
+def central_interval(draws: Floats | Ints, level: float) -> Floats:
     """Ends of the central interval of the draws in each column: float64 (2, ...)."""
     tails = np.round([(1.0 - level) / 2.0, (1.0 + level) / 2.0], 12)  # (1 - .95) / 2 is above .025, which adds a draw
     return np.asarray(np.quantile(draws, tails, axis=0, method="inverted_cdf"), np.float64)

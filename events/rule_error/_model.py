@@ -38,6 +38,7 @@ COLUMNS: Final = (*CELL, "period", *NUMBERS)
 NO_RULE_ERROR: Final = "none"  # in place of a path
 AUDITED: Final = "audited-reference.csv"
 AUDIT: Final = "audit"  # corpus of the user's audits
+_MOST_DOCUMENTS: Final = 10**9
 N_POINTS: Final = 64  # of the standard deviations, in each round of importance sampling
 N_ROUNDS: Final = 4
 RATE_SHAPE: Final = 1.0  # of the gamma distribution of an actor's rate over periods; 1: exponential
@@ -105,18 +106,21 @@ def checked_reference(table: pd.DataFrame, source: str) -> pd.DataFrame:
         raise InputError(f"columns must include {missing[0]!r}, got {shown(', '.join(map(str, table)))}", place=source)
     numbers = table[list(NUMBERS)].apply(pd.to_numeric, errors="coerce").fillna(-1)
     integers = numbers.drop(columns="sum_p")
-    are_whole = (integers % 1 == 0).all(axis=1) & (numbers >= 0).all(axis=1)
+    are_whole = (integers % 1 == 0).all(axis=1) & ((numbers >= 0) & (numbers <= _MOST_DOCUMENTS)).all(axis=1)
+    keys = [*CELL, "period"]
     n_yes, n_above, n_below = numbers["n_yes"], numbers["n_above"], numbers["n_documents"] - numbers["n_above"]
     yes_above, yes_below = numbers["yes_above"], numbers["yes_below"]
     rules = {
         f"kind must be one of {', '.join(KINDS)}": (table["kind"].isin(KINDS), ["kind"]),
-        "numbers must be whole and not negative": (are_whole, list(NUMBERS)),
+        f"numbers must be whole but for sum_p, and from 0 to {_MOST_DOCUMENTS:,}": (are_whole, list(NUMBERS)),
+        "sum_p must be at most n_documents": (numbers["sum_p"] <= numbers["n_documents"], ["sum_p", "n_documents"]),
         "n_yes must be yes_above + yes_below": (n_yes == yes_above + yes_below, ["n_yes", "yes_above", "yes_below"]),
         "yes_above must be at most n_above": (yes_above <= n_above, ["yes_above", "n_above"]),
         "yes_below must be at most n_documents - n_above": (
             yes_below <= n_below,
             ["yes_below", "n_documents", "n_above"],
         ),
+        "a rule, actor and period must have one row": (~table.duplicated(keys), keys),
     }
     for rule, (holds, names) in rules.items():
         if not holds.all():

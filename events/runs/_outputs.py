@@ -128,10 +128,11 @@ def picture_files(*names: str) -> list[str]:
     return [f"{name}.{kind}" for name in names for kind in _KINDS]
 
 
-def save_pictures(pictures: Mapping[str, Callable[[], Figure | SubFigure]], file: Callable[[str], Path]) -> None:
+def save_pictures(pictures: Mapping[str, Callable[[], Figure | SubFigure]], file: Callable[[str], Path]) -> list[str]:
     """Draw pictures and save each as PNG and SVG; log a warning for each picture that cannot be drawn.
 
-    For example, axes cannot show dates in the first or the last year of the calendar.
+    For example, axes cannot show dates in the first or the last year of the calendar. An earlier picture is replaced
+    when the new one is drawn, and stays where it cannot be.
 
     Parameters
     ----------
@@ -140,26 +141,31 @@ def save_pictures(pictures: Mapping[str, Callable[[], Figure | SubFigure]], file
     file
         Function that returns the path of a file of the run by its name.
 
+    Returns
+    -------
+    list of str
+        Names of the files written.
+
     Raises
     ------
     OSError
         If a file cannot be written.
     """
+    names: list[str] = []
     for name, draw in pictures.items():
-        paths = [file(each) for each in picture_files(name)]
         try:
             figure = draw()
-            for path in paths:
-                save_figure(figure, path)
+            for each in picture_files(name):
+                save_figure(figure, file(each))
+                names.append(each)
         except OSError:
             raise
         except Exception as error:
-            for path in paths:
-                path.unlink(missing_ok=True)
             reason = " ".join(f"{type(error).__name__}: {error}".split())
             logging.getLogger("corefsample.jobs").warning(
                 "the picture %s could not be drawn, all tables are complete: %s", name, reason
             )
+    return names
 
 
 class RunFolder(OutputFolder):

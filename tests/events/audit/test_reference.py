@@ -3,8 +3,10 @@
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from events_audit_made import write_sheet
+from expected_errors import error
 
 from corefsample.errors import InputError
 from events.audit import AuditFrame, plan_audit, read_sheets
@@ -58,7 +60,12 @@ def test_totals_begin_from_the_reference_class(plan: AuditPlan, labels: SheetLab
 
 
 @pytest.mark.parametrize(
-    ("column", "value"), [("kind", "army"), ("n_yes", 1000), ("yes_above", -1), ("yes_below", 900), ("n_above", 0)]
+    ("column", "value"),
+    [
+        *(("kind", "army"), ("n_yes", 1000), ("yes_above", -1), ("yes_below", 900), ("n_above", 0)),
+        *(("sum_p", value) for value in (5000.0, -1.0, "inf", "1e300", "nan", "")),
+        *(("n_documents", value) for value in ("1e300", "inf", 60.5)),
+    ],
 )
 def test_numbers_that_contradict_each_other_are_errors(
     plan: AuditPlan, labels: SheetLabels, column: str, value: object
@@ -68,3 +75,20 @@ def test_numbers_that_contradict_each_other_are_errors(
         checked_reference(table.assign(**{column: value}), "here")
     with pytest.raises(InputError, match=column):
         checked_reference(table.drop(columns=column), "here")
+
+
+def test_a_row_that_stands_twice_is_an_error(plan: AuditPlan, labels: SheetLabels, tmp_path: Path) -> None:
+    row = reference_rows(plan, labels, {})
+    pd.concat([row, row.assign(event="other"), row.assign(sum_p=0.0)]).to_csv(tmp_path / "rules.csv", index=False)
+    with error(InputError, place="rules.csv: row 3"):
+        read_reference(tmp_path / "rules.csv")
+
+
+def test_sum_p_of_an_audit_is_at_most_its_documents(tmp_path: Path) -> None:
+    """All 10 documents with P = .3 have labels, and 5 of 1,000 with P = 1: misses are relative to 1,003 of these."""
+    doc_ids, p = [f"d{i:04d}" for i in range(1010)], np.repeat([1.0, 0.3], [1000, 10])
+    frame = AuditFrame.from_arrays(doc_ids, np.full(1010, "2000-01-01", "datetime64[D]"), p, event="attack")
+    plan = plan_audit(frame, 20, cuts=[0.5], floor=10)
+    labels = read_sheets(plan, [write_sheet(tmp_path / "sheet.csv", plan, lambda doc_id: "yes")])
+    table = checked_reference(reference_rows(plan, labels, {}), "here")
+    assert (table["n_documents"][0], table["sum_p"][0]) == (1003, 1003.0)

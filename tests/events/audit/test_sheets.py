@@ -10,7 +10,7 @@ import pytest
 from events_audit_made import actor_frame, edit, frame, write_sheet
 from expected_errors import error
 
-from corefsample import InputError
+from corefsample import InputError, ParameterError
 from corefsample.files._atomic import unescaped, write_csv
 from events.audit import AuditFrame, plan_audit, read_sheets
 from events.audit._plan import SHEET_COLUMNS, AuditPlan, extend_plan
@@ -96,7 +96,12 @@ def test_sheets_of_two_rounds_are_one_labellers(tmp_path: Path) -> None:
     assert labels.labels.shape == (60, 1)
     assert len(labels.by_labeller) == 1
     assert labels.n_rounds == 2
-    assert read_sheets(plan, sheets[:1]).n_rounds == 1
+    assert read_sheets(plan, sheets[:1], rounds=1).n_rounds == 1
+    for some, rounds in ((sheets[:1], None), (sheets[1:], None), (sheets[1:], 1), (sheets, 1)):
+        with error(InputError, hint="rounds"):
+            read_sheets(plan, some, rounds=rounds)
+    with error(ParameterError, "rounds"):
+        read_sheets(plan, sheets, rounds=3)
 
 
 # --- what is refused ---------------------------------------------------------------------------------------

@@ -1,6 +1,8 @@
 """The commands of the audit, on a run of hand-made documents and on a CSV file of scores."""
 
 import json
+import shutil
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,15 +12,18 @@ import pandas as pd
 import pytest
 from events_audit_made import fill
 from expected_errors import error
+from learned_folders import seal
 from references import events as er
 from run_cases import CountOptions, count_events
 
 from corefsample import InputError, ParameterError
+from corefsample.files._reading import sealed
 from events.audit import read_sheets, regress_counts
 from events.audit._audit_frame import read_run_documents, read_scores
 from events.audit._plan_files import read_plan
 from events.commands import AuditEstimateOptions, AuditPlanOptions, run_audit_estimate, run_audit_plan
 from events.commands.audit_learn import AuditLearnOptions, run_audit_learn
+from events.pages._labels import read_audit, read_learned
 from events.pages._report_content import read_report
 from events.rule_error._model import read_reference
 
@@ -208,10 +213,127 @@ def test_edited_plans_are_refused(scores: Path, tmp_path: Path) -> None:
     content = json.loads((folder / "plan.json").read_text())
     for change in ({"seed": 5}, {"rounds": [[1, 2, 3]]}, {"strata": content["strata"][:1]}, {"cuts": None}):
         (folder / "plan.json").write_text(json.dumps({**content, **change}))
-        with pytest.raises(InputError, match="plan must be as it was written"):
+        with error(InputError, place="plan.json"):
             read_plan(folder, scores)
+        (folder / "plan.json").write_text(json.dumps(sealed({**content, **change})))
+        if change != {"cuts": None}:  # of a plan that was written so, by another version
+            with error(InputError, place="plan.json"):
+                read_plan(folder, scores)
     with pytest.raises(InputError, match=r"folder must have a plan, plan.json, got none"):
         read_plan(tmp_path, scores)
+
+
+def assert_flips_are_errors(path: Path, numbers: Callable[[], Any], n: int = 40) -> None:
+    """Flip random bits of a file one by one: what reads it gives an error of one line, or the same numbers."""
+    content, expected = path.read_bytes(), numbers()
+    messages: list[str] = []
+    for bit in np.random.default_rng(len(content)).integers(0, 8 * len(content), n).tolist():
+        changed = bytearray(content)
+        changed[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(changed)
+        try:
+            assert numbers() == expected
+        except InputError as caught:
+            messages.append(str(caught))
+    path.write_bytes(content)
+    assert len(messages) > n // 2
+    assert not any("\n" in message for message in messages)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("run/run.json", "run/all_documents.parquet", "audit/plan.json", "audit/strata.parquet"),
+        *("learned/learned.csv", "learned/learned_counts.csv", "learned/learned.json"),
+        *("audit/audited.csv", "audit/labels.csv", "audit/audited.json"),
+    ],
+)
+def test_a_flipped_bit_of_a_file_is_an_error_or_changes_no_number(run: Path, tmp_path: Path, name: str) -> None:
+    shutil.copytree(run, tmp_path / "run")
+    plan = run_audit_plan(tmp_path / "run", AuditPlanOptions(out=tmp_path / "audit", n_labels=24, cuts=(0.5,)))
+    sheets = [fill(plan["sheet"], ["yes", "no", "no"] * 8)]
+    run_audit_learn(tmp_path / "run", sheets, AuditLearnOptions(out=tmp_path / "learned", pictures=False))
+    options = AuditEstimateOptions(pictures=False, learned=str(tmp_path / "learned"))
+    run_audit_estimate(tmp_path / "run", sheets, options)
+
+    def estimates() -> Any:
+        return [run_audit_estimate(tmp_path / "run", sheets, options)[each] for each in ("totals", "learned")]
+
+    def of_report() -> Any:
+        doc_ids, record = read_run_documents(run).doc_ids.tolist(), json.loads((run / "run.json").read_text())
+        labels = [
+            read_audit(tmp_path / "audit", doc_ids, record),
+            read_learned(tmp_path / "learned", doc_ids, record),
+        ]
+        return [(each.plan, each.targets, each.answers, each.learned) for each in labels]
+
+    if name not in ("audit/audited.csv", "audit/labels.csv", "audit/audited.json"):
+        assert_flips_are_errors(tmp_path / name, estimates)
+    if not name.startswith("run/") and "plan" not in name and "strata" not in name:
+        assert_flips_are_errors(tmp_path / name, of_report)
+
+
+def test_the_next_command_names_the_sheets_of_all_rounds(scores: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "audit"
+    first = run_audit_plan(scores, AuditPlanOptions(out=folder, n_labels=40))
+    second = run_audit_plan(scores, AuditPlanOptions(out=folder, more=20))
+    paths = [str(folder / name) for name in ("sheet.csv", "sheet-2.csv")]
+    assert (first["sheets"], second["sheets"]) == (paths[:1], paths)
+    assert second.files["Then"].split()[-2:] == paths
+    for path in paths:
+        fill(path, "yes")
+    options = AuditEstimateOptions(pictures=False)
+    for some in (paths[:1], paths[1:]):
+        with error(InputError, place=some[0], hint="rounds"):
+            run_audit_estimate(scores, some, options)
+    one_round = AuditEstimateOptions(pictures=False, rounds=1)
+    assert run_audit_estimate(scores, paths[:1], one_round)["n_labels"] == 40
+    assert run_audit_estimate(scores, paths, options)["n_labels"] == 60
+    with error(InputError, place="sheet-2.csv", hint="rounds"):
+        run_audit_estimate(scores, paths, one_round)
+
+
+def test_a_sheet_without_labels_is_an_error_that_names_the_page(scores: Path, tmp_path: Path) -> None:
+    plan = run_audit_plan(scores, AuditPlanOptions(out=tmp_path / "audit", n_labels=40))
+    with error(InputError, place="sheet.csv") as caught:
+        run_audit_estimate(scores, [plan["sheet"]], AuditEstimateOptions(pictures=False))
+    assert "sheet.html" in str(caught.value.hint)
+
+
+def test_labels_where_p_is_zero_that_carry_most_of_a_total_are_named(scores: Path, tmp_path: Path) -> None:
+    """One yes of the 100 documents with P = 0 and 10 labels stands for 10; it and the yes of P > 0 are the total."""
+    plan = run_audit_plan(scores, AuditPlanOptions(out=tmp_path / "audit", n_labels=60, cuts=(0.5,)))
+    zero = plan["strata"][0]
+    of_zero = pd.read_csv(plan["sheet"]).query("stratum == 1")["doc_id"].tolist()
+    carried = zero["n_documents"] / zero["n_sampled"]
+    for n_yes, expected in ((1, [1]), (0, [])):
+        fill(plan["sheet"], lambda doc_id, n=n_yes: "yes" if doc_id in of_zero[:n] else "no")
+        summary = run_audit_estimate(scores, [plan["sheet"]], AuditEstimateOptions(pictures=False))
+        assert [row["n_labels"] for row in summary["carrying"]] == expected
+        assert any("second person" in str(line) for line in summary.shown) == bool(expected)
+        for row in summary["carrying"]:
+            assert row["n_documents"] == pytest.approx(carried)
+            assert row["total"] == pytest.approx(summary["totals"][0]["estimate"])
+
+
+def test_a_far_date_and_undated_articles_leave_a_picture(scores: Path, tmp_path: Path) -> None:
+    """As a run with undated articles has them: their rows of learned_counts.csv have no first day."""
+    rows = [{**each, "doc_id": f"{each['doc_id']} {n}"} for n in range(6) for each in er.corpus()]
+    rows[0]["date"] = "1911-05-01"
+    for each in rows[1:4]:
+        del each["date"]
+    count_events(
+        er.write_lines(tmp_path / "c.jsonl", rows), tmp_path / "run", CountOptions(n_samples=20, undated="keep")
+    )
+    plan = run_audit_plan(tmp_path / "run", AuditPlanOptions(out=tmp_path / "audit", n_labels=30))
+    sheets = [fill(plan["sheet"], ["yes", "no", "no"] * 10)]
+    run_audit_learn(tmp_path / "run", sheets, AuditLearnOptions(out=tmp_path / "learned"))
+    assert (tmp_path / "learned" / "learned.png").is_file()
+    summary = run_audit_estimate(tmp_path / "run", sheets, AuditEstimateOptions(learned=str(tmp_path / "learned")))
+    assert {"audited.png", "audited.svg"} <= set(summary["files"])
+    text = (tmp_path / "audit" / "audited.svg").read_text(encoding="utf-8")
+    assert "95% learned" in text
+    assert "1911" not in text
 
 
 def test_an_earlier_plan_is_replaced_only_if_asked(scores: Path, tmp_path: Path) -> None:
@@ -294,6 +416,7 @@ def test_learned_p_must_be_of_the_plan(run: Path, labelled: Path, tmp_path: Path
     damaged = [rows.assign(cross_fitted=[*rows["cross_fitted"][:-1], value]) for value in ("1.5", "-0.1", "x", "")]
     for table in (*damaged, rows.iloc[:-1]):
         table.to_csv(folder / "learned.csv", index=False)
+        seal(folder, "learned.json")
         with error(InputError, place="learned.csv"):
             run_audit_estimate(run, [labelled / "sheet.csv"], options)
     with error(InputError, place="none.csv"):

@@ -13,7 +13,8 @@ import pytest
 from chromium import accessibility_faults, chromium, missing, resize, until
 from command_line import Calls
 from events_audit_made import fill
-from learned_folders import made_learned
+from expected_errors import error
+from learned_folders import made_learned, seal
 from report_pages import allow_downloads, downloaded, evidence
 
 from corefsample import InputError, read_documents
@@ -79,6 +80,9 @@ def test_an_audit_of_another_run_is_rejected(run: Path, audit: Path, tmp_path: P
     copy = Path(shutil.copytree(audit, tmp_path / "audit"))
     table = pd.read_csv(copy / "labels.csv", keep_default_na=False)
     table.assign(doc_id=["stranger", *table["doc_id"][1:]]).to_csv(copy / "labels.csv", index=False)
+    with error(InputError, place="labels.csv"):
+        read_report(run, audit=copy)
+    seal(copy, "audited.json")
     with pytest.raises(InputError, match=r"labels must be of documents of this run, got 'stranger'$"):
         read_report(run, audit=copy)
     (copy / "labels.csv").unlink()
@@ -87,6 +91,7 @@ def test_an_audit_of_another_run_is_rejected(run: Path, audit: Path, tmp_path: P
     damaged = pd.read_csv(audit / "audited.csv").assign(estimate="many")
     shutil.copy(audit / "labels.csv", copy)
     damaged.to_csv(copy / "audited.csv", index=False)
+    seal(copy, "audited.json")
     with pytest.raises(InputError, match="audit must be as it was written"):
         read_report(run, audit=copy)
 
@@ -143,12 +148,13 @@ def test_learned_p_of_another_run_is_rejected(
     run: Path, audit: Path, learned: Path, tmp_path: Path, call: Calls
 ) -> None:
     copy = Path(shutil.copytree(learned, tmp_path / "learned"))
-    (copy / "learned.json").write_text('{"plan": "another"}', encoding="utf-8")
+    seal(copy, "learned.json", plan="another")
     with pytest.raises(InputError, match=r"learned must be of the plan of the audit, .*, got another"):
         read_report(run, audit=audit, learned=copy)
     table = pd.read_csv(learned / "learned.csv", keep_default_na=False)
     for damaged in (table.assign(learned=1.5), table.assign(learned="x"), table[1:], table.assign(actor="USA")):
         damaged.to_csv(copy / "learned.csv", index=False)
+        seal(copy, "learned.json")
         with pytest.raises(InputError, match="learned must be as it was written"):
             read_report(run, learned=copy)
     (copy / "learned.csv").unlink()

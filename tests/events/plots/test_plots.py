@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from expected_errors import error
 from matplotlib.axes import Axes
 from matplotlib.dates import date2num, num2date
 from matplotlib.figure import Figure
@@ -19,6 +20,7 @@ from corefsample.plots import save_figure
 from events.counts import count_pmf
 from events.counts._distributions import CountDistribution
 from events.plots import actor_comparison, audit_bands, count_bars, event_band, event_bands
+from events.runs._outputs import save_pictures
 
 
 def counts(*countries: str, periods: int = 4) -> pd.DataFrame:
@@ -158,6 +160,37 @@ def test_audited_counts_stand_in_the_middle_of_the_steps_of_the_model() -> None:
     steps = date2num(ax.lines[0].get_xdata())
     points = date2num(ax.containers[0].lines[0].get_xdata())
     assert points.tolist() == ((steps[:-1] + steps[1:]) / 2).tolist()
+
+
+def test_audited_counts_are_drawn_of_dated_periods_near_the_others() -> None:
+    """As audited.csv and learned_counts.csv have them where articles are undated, and one date is far away."""
+    counts = audited_counts("attack", "USA", [3.0, 4.0]).assign(n_docs=[200, 100, 100])
+    far = counts[1:2].assign(period="1911", period_start=datetime.date(1911, 1, 1), n_docs=1)
+    undated = counts[1:2].assign(period="undated", period_start="")
+    table = pd.concat([counts[:1], far, counts[1:], undated], ignore_index=True)
+    learned = table.assign(mean=table["estimate"])
+    for figure in (audit_bands(table, learned=learned), audit_bands(counts, learned=learned)):
+        points = [container.lines[0].get_xdata() for container in figure.axes[0].containers]
+        assert [len(x) for x in points] == [2, 2]
+    (ax,) = audit_bands(pd.concat([counts[:1], undated])).axes
+    assert "No period" in ax.texts[0].get_text()
+    for wrong in (None, 3, "audited.csv", counts.drop(columns="level")):
+        with error(ParameterError, "counts"):
+            audit_bands(wrong)
+    for name in ("truth", "learned"):
+        for wrong in (3, counts[["event"]]):
+            with error(ParameterError, name):
+                audit_bands(counts, **{name: wrong})
+
+
+def test_a_picture_that_cannot_be_drawn_leaves_the_earlier_one(tmp_path: Path) -> None:
+    def failing() -> Any:
+        raise OverflowError("date value out of range")
+
+    assert save_pictures({"bands": Figure}, tmp_path.joinpath) == ["bands.png", "bands.svg"]
+    before = [path.read_bytes() for path in sorted(tmp_path.iterdir())]
+    assert save_pictures({"bands": failing}, tmp_path.joinpath) == []
+    assert [path.read_bytes() for path in sorted(tmp_path.iterdir())] == before
 
 
 # --- pictures for a paper ------------------------------------------------------------------------------------

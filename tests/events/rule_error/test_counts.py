@@ -10,6 +10,7 @@ from tolerance import plausible_means
 
 from events.rule_error._counts import (
     STRATUM_SD,
+    central_interval,
     error_generator,
     expected_width,
     reader_probability,
@@ -108,3 +109,9 @@ def test_expected_width_falls_with_labels() -> None:
     error = constant(0.7, 0.25, 10)
     widths = [expected_width([40, 1000], [1.0, 0.0], labels, error) for labels in ([5, 20], [10, 90], [40, 1000])]
     assert widths[0] > widths[1] > widths[2] == 0.0
+
+
+@pytest.mark.parametrize(("level", "ends"), [(0.95, [24, 974]), (0.9, [49, 949]), (0.8, [99, 899])])
+def test_ends_of_an_interval_are_the_quantiles_of_1000_draws(level: float, ends: list[int]) -> None:
+    """The 25th and the 975th of 1,000 draws, whatever the rounding of 1 - level."""
+    assert central_interval(np.arange(1000), level).tolist() == ends

@@ -84,6 +84,20 @@ def test_the_evidence_has_the_probability_that_a_reader_says_yes(
     assert (summary["lower"], summary["upper"]) == (totals["lower_rule"], totals["upper_rule"])
 
 
+def test_labels_are_suggested_for_the_named_actor_with_the_largest_total(
+    case: Case, tmp_path: Path, reference_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """IRQ has the largest total of the three actors, and USA the next."""
+    monkeypatch.setattr("events.rule_error._counts._N_LABELS", 20)  # fewer than documents
+    for nobody, expected in (("", "IRQ"), ("IRQ", "USA")):
+        out = tmp_path / expected
+        kind = {nobody: "nobody"}
+        monkeypatch.setattr("events.rule_error._counts.kind_of", lambda actor, _, kind=kind: kind.get(actor, "country"))
+        count_events(case.corpus, out, case.options(rule_error=str(reference_file)))
+        record = json.loads((out / "run.json").read_text())
+        assert record["summary"]["rule_error"]["actor"] == expected
+
+
 def test_a_difference_has_the_draws_of_both_actors(case: Case, tmp_path: Path, reference_file: Path) -> None:
     out = tmp_path / "run"
     count_events(case.corpus, out, case.options(rule_error=str(reference_file)))
