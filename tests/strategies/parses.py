@@ -94,19 +94,8 @@ def parses(draw: Draw, scheme: str = "ud2", min_tokens: int = 1, max_tokens: int
 
 # Labels, lemmas and parts of speech that paths of the scheme ud2 name.
 UD2_PATHS = sorted({path for paths in SCHEMES["ud2"].paths.values() for path in paths} | {"[feats!=Tense:Past]>nsubj"})
-PATH_LABELS = [
-    "nsubj",
-    "nsubj:pass",
-    "obl",
-    "obl:agent",
-    "nmod",
-    "nmod:poss",
-    "conj",
-    "case",
-    "xcomp",
-    "acl:relcl",
-    "advcl",
-]
+PATH_LABELS = ["nsubj", "nsubj:pass", "obl", "obl:agent", "nmod", "nmod:poss", "conj"]
+PATH_LABELS += ["case", "xcomp", "acl:relcl", "advcl"]
 PATH_WORDS = [("by", "by", "ADP"), ("that", "that", "PRON"), ("force", "force", "NOUN"), ("attacked", "attack", "VERB")]
 
 

@@ -618,16 +618,10 @@ def test_a_missing_model_is_rejected_before_the_first_text_is_read(pipeline: Any
     assert calls == []
 
 
-SETTINGS = {
-    "n_samples": [0],
-    "seed": [-1],
-    "min_prob": [1.0],
-    "scheme": ["ptb"],
-    "mentions": ["", "coref_clusters_1"],
-    "spans_key": ["", None],
-    "model": [""],
-    "sample_groups": [1001, -1],
-}
+SETTINGS = [
+    *(("n_samples", 0), ("seed", -1), ("min_prob", 1.0), ("scheme", "ptb"), ("mentions", ""), ("model", "")),
+    *(("mentions", "coref_clusters_1"), ("spans_key", ""), ("spans_key", None), ("sample_groups", 1001)),
+]
 
 
 def test_scheme_and_min_prob_are_those_of_the_engine(pipeline: Any, model_path: Path) -> None:
@@ -641,11 +635,10 @@ def test_scheme_and_min_prob_are_those_of_the_engine(pipeline: Any, model_path: 
         nlp(parsed(nlp, "clearnlp"))
 
 
-@pytest.mark.parametrize("name", SETTINGS)
-def test_a_setting_outside_its_range_is_rejected_when_the_component_is_added(pipeline: Any, name: str) -> None:
-    for value in SETTINGS[name]:
-        with error(ParameterError, name):
-            pipeline(**{name: value})
+@pytest.mark.parametrize(("name", "value"), SETTINGS)
+def test_a_setting_outside_its_range_is_rejected_when_it_is_added(pipeline: Any, name: str, value: Any) -> None:
+    with error(ParameterError, name):
+        pipeline(**{name: value})
 
 
 # --- no parser ---------------------------------------------------------------------------------------------

@@ -91,10 +91,7 @@ def test_a_path_leads_where_its_notation_says(path: str, start: int, expected: l
     assert reached(path, start) == expected
 
 
-CONDITIONS = [
-    "",
-    *["lemma=", "lemma of", "text=of", "lemma=of,,upos=NOUN", "has nsubj", "feats=Past", "feats=Tense:Past|I"],
-]
+CONDITIONS = ["", "lemma=", "text=of", "lemma=of,,upos=NOUN", "has nsubj", "feats=Past", "feats=Tense:Past|I"]
 
 
 @pytest.mark.parametrize(
@@ -225,16 +222,13 @@ def test_paths_lead_to_a_token_from_those_where_one_of_them_ends_there(tokens: T
         ("nsubj obj root case nmod obl", "ud2"),
         ("nsubj:pass aux:pass obl:agent root", "ud2"),
         ("nsubj dobj root case nmod neg auxpass", "ud1 clearnlp"),
-        ("nsubjpass nmod:agent root", "ud1"),
         ("nsubj dobj ROOT prep pobj poss relcl", "clearnlp"),
         ("nsubj root amod det punct", "ud2 ud1 clearnlp"),
         ("nsubj root dobj neg", "ud1 clearnlp"),
-        ("nsubj root acl:relcl nmod:poss", "ud2 ud1"),
         ("", "ud2 ud1 clearnlp"),
         ("ROOT", "ud2 ud1 clearnlp"),
         ("nsubj obj dobj", ""),
         ("SBJ OBJ", ""),
-        ("nsubj:foo obj", "ud2"),
         ("obl:lmod:x obj", "ud2"),
         ("nmod:in dobj", "ud1"),
         ("nsubj:foo prep", ""),  # ClearNLP has no subtypes at all
