@@ -49,23 +49,11 @@ def test_every_option_of_the_job_reaches_it(call: Calls, corpus: Path, tmp_path:
         "--scheme ud2 --threads 2 --on-error quarantine --compare USA IRQ --where doc_id=* --where doc_id=?* "
         "--filled named --outcome a=conflict:USA"
     )
-    chosen = EventsOptions(
-        rule="conflict",
-        preset="extended",
-        period="month",
-        n_samples=40,
-        level=0.9,
-        seed=7,
-        interval="hdi",
-        scheme="ud2",
-        threads=2,
-        on_error="quarantine",
-        compare=("USA", "IRQ"),
-        where=("doc_id=*", "doc_id=?*"),
-        filled="named",
-        outcome=("a=conflict:USA",),
-        out=tmp_path / "run",
-    )
+    counting = {"rule": "conflict", "preset": "extended", "period": "month", "n_samples": 40, "level": 0.9, "seed": 7}
+    reading = {"scheme": "ud2", "threads": 2, "on_error": "quarantine", "where": ("doc_id=*", "doc_id=?*")}
+    shown = {"interval": "hdi", "compare": ("USA", "IRQ"), "filled": "named", "outcome": ("a=conflict:USA",)}
+    options: dict[str, Any] = {**counting, **reading, **shown}
+    chosen = EventsOptions(**options, out=tmp_path / "run")
     call.good("events", corpus, *words.split(), "--no-pictures", "--out", tmp_path / "run")
     record = json.loads((tmp_path / "run" / "run.json").read_text())
     assert record["arguments"] == json.loads(json.dumps(chosen.recorded()))

@@ -177,15 +177,12 @@ def attacked(doc_id: str, **metadata: Any) -> ScoredDocument:
     return dataclasses.replace(er.scored(er.json_document(doc_id, "2008-08-08", [sentence])), metadata=metadata)
 
 
-@pytest.mark.parametrize("one_by_one", [False, True])
-def test_documents_of_another_language_than_the_rule_are_an_error(one_by_one: bool) -> None:
-    counter = EventCounter(load_rules("attack"))
-    with error(InputError, place="doc_id 'b'") as found:
-        if one_by_one:
-            counter.add(attacked("b", lang="es"))
-        else:
-            counter.update([attacked("a"), attacked("b", lang="es"), attacked("c", lang="en")])
-    assert "language must be that of the rules and the lexicon (en), got es" in found.value.message
+def test_documents_of_another_language_than_the_rule_are_an_error() -> None:
+    counter, spanish = EventCounter(load_rules("attack")), attacked("b", lang="es")
+    for count in (counter.add, lambda one: counter.update([attacked("a"), one, attacked("c", lang="en")])):
+        with error(InputError, place="doc_id 'b'") as found:
+            count(spanish)
+        assert "language must be that of the rules and the lexicon (en), got es" in found.value.message
 
 
 def test_rules_and_lexicon_must_be_of_one_language() -> None:
