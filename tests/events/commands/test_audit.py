@@ -273,6 +273,19 @@ def test_a_flipped_bit_of_a_file_is_an_error_or_changes_no_number(run: Path, tmp
         assert_flips_are_errors(tmp_path / name, of_report)
 
 
+def test_strata_of_documents_outside_the_sample_are_those_of_the_plan(scores: Path, tmp_path: Path) -> None:
+    """Two of them change their strata: the sizes of strata and the sample, and so the plan's identity, stay."""
+    plan = run_audit_plan(scores, AuditPlanOptions(out=tmp_path / "audit", n_labels=40)).result
+    path = tmp_path / "audit" / "strata.parquet"
+    table = pd.read_parquet(path)
+    outside = np.setdiff1d(np.arange(200), plan.sample)
+    rows = [next(row for row in outside if plan.stratum_of[row] == h) for h in (0, 1)]
+    table.loc[rows, "stratum"] = table["stratum"].to_numpy()[rows[::-1]]
+    table.to_parquet(path, index=False)
+    with error(InputError, place="strata.parquet"):
+        read_plan(tmp_path / "audit", scores)
+
+
 def test_the_next_command_names_the_sheets_of_all_rounds(scores: Path, tmp_path: Path) -> None:
     folder = tmp_path / "audit"
     first = run_audit_plan(scores, AuditPlanOptions(out=folder, n_labels=40))
