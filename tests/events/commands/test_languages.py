@@ -13,7 +13,7 @@ from references import events as er
 from references import scoring as sr
 
 from corefsample import InputError, ParameterError, ScoredDocument, read_documents, write_documents
-from corefsample.documents._annotated import AnnotatedDocument
+from corefsample.documents._annotated import NOTES_FIELD, AnnotatedDocument
 from corefsample.recalibration import read_recalibration
 from corefsample.scorers import load_scorer, score_documents
 from corefsample.scorers._loading import scorer_file
@@ -111,7 +111,8 @@ def test_documents_are_scored_by_a_model_without_their_fold(tmp_path: Path, corp
         seen = [other for other in documents if folds[other.doc_id] != folds[document.doc_id]]
         (expected,) = score_documents(train(seen, language="es", **QUICK), [document])
         assert scored.antecedents.scores.tolist() == expected.antecedents.scores.tolist()
-        assert scored.metadata == {**document.metadata, "lang": "es"}
+        notes = {NOTES_FIELD: scored.metadata[NOTES_FIELD]}
+        assert scored.metadata == {**document.metadata, **notes, "lang": "es"}
     assert (run["n_documents"], run["n_seen"], run["recalibration"]) == (7, 0, None)
     record = json.loads((tmp_path / "s.jsonl.scoring.json").read_text())
     assert (record["model"]["folds"], record["model"]["language"]) == (3, "es")
