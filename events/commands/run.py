@@ -19,14 +19,7 @@ from events import _options as shared
 from events._options import Selection, declared, fields_of, option
 from events.commands._parser import Command
 from events.commands.events import summary_of_run
-from events.runs._run_options import (
-    ARTICLE_OPTIONS,
-    CountOptions,
-    EventsOptions,
-    ReadingOptions,
-    ScoreOptions,
-    ScoringOptions,
-)
+from events.runs import _run_options as run_options
 
 if TYPE_CHECKING:
     from corefsample.files._paths import Inputs
@@ -35,7 +28,9 @@ if TYPE_CHECKING:
 
 
 @declared
-class RunOptions(shared.Pictures, shared.Overwrite, ReadingOptions, CountOptions, shared.EngineOptions):
+class RunOptions(
+    shared.Pictures, shared.Overwrite, run_options.ReadingOptions, run_options.CountOptions, shared.EngineOptions
+):
     """Options of reading, scoring and counting, and the folder of the run.
 
     Attributes
@@ -80,19 +75,19 @@ def run_run(inputs: Inputs, options: RunOptions, *, on_progress: Progress | None
     scored = f"{os.fspath(options.out).rstrip('/')}-scored.parquet"
     # Folder, rules, lexicon and dates are checked first, so that errors are raised before hours of work.
     RunFolder(options.out, overwrite=options.overwrite or not is_url(options.out))
-    counting = EventsOptions(**options.subset(*fields_of(EventsOptions)))
+    counting = run_options.EventsOptions(**options.subset(*fields_of(run_options.EventsOptions)))
     checked_contents(counting)
-    shared_names = fields_of(ScoringOptions).keys() & fields_of(RunOptions).keys() - {"recalibration"}
-    scoring = ScoringOptions(**options.subset(*shared_names))
+    shared_names = fields_of(run_options.ScoringOptions).keys() & fields_of(RunOptions).keys() - {"recalibration"}
+    scoring = run_options.ScoringOptions(**options.subset(*shared_names))
     if not is_scored(inputs, scored, scoring):
-        article_options = options.subset(*ARTICLE_OPTIONS, "undated")
+        article_options = options.subset(*run_options.ARTICLE_OPTIONS, "undated")
         selected = Selection(options.where) if options.where else None
         is_news = options.pipeline is not None
         documents = DocumentInputs(inputs, article_options=article_options, prefer_news=is_news, selected=selected)
         if options.stops_at_undated and "-" not in documents.paths:
             documents.require_dates()
         names = ("overwrite", "workers", "scheduler", *shared_names)
-        run_score(inputs, ScoreOptions(out=scored, **options.subset(*names)), on_progress=on_progress)
+        run_score(inputs, run_options.ScoreOptions(out=scored, **options.subset(*names)), on_progress=on_progress)
     run = run_events(scored, counting, on_progress=on_progress).result
     report = page_of_run(options.out, overwrite=True)  # None if the libraries of the extra "report" are missing
     summary = summary_of_run(run)

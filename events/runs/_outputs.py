@@ -153,14 +153,18 @@ def save_pictures(pictures: Mapping[str, Callable[[], Figure | SubFigure]], file
     """
     names: list[str] = []
     for name, draw in pictures.items():
+        paths = [file(each) for each in picture_files(name)]
+        new = [path.with_name(f"new-{path.name}") for path in paths]  # an earlier picture stays if one of them fails
         try:
             figure = draw()
-            for each in picture_files(name):
-                save_figure(figure, file(each))
-                names.append(each)
+            for path in new:
+                save_figure(figure, path)
+            names += [new_path.replace(path).name for new_path, path in zip(new, paths, strict=True)]
         except OSError:
             raise
         except Exception as error:
+            for path in new:
+                path.unlink(missing_ok=True)
             reason = " ".join(f"{type(error).__name__}: {error}".split())
             logging.getLogger("corefsample.jobs").warning(
                 "the picture %s could not be drawn, all tables are complete: %s", name, reason
