@@ -134,7 +134,8 @@ class Options:
             if "://" in str(value):
                 from corefsample.files._remote import without_credentials
 
-                value = tuple(map(without_credentials, value)) if field.n_values != 1 else without_credentials(value)
+                is_text = isinstance(value, str)
+                value = without_credentials(value) if is_text else tuple(map(without_credentials, value))
             object.__setattr__(self, field.name, value)
         self._check()
 

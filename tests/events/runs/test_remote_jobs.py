@@ -70,7 +70,7 @@ def test_rules_are_read_by_url_and_a_demo_is_local(system: Any, tmp_path: Path, 
     options = dataclasses.replace(OPTIONS, rule="memory://b/rule.yaml")
     assert count_events(INPUTS, tmp_path / "run", options).n_documents == 40
     line = call.refused("demo", "--out", "memory://b/demo", status=2)
-    assert line == "corefsample: --out must be a local folder, got memory://b/demo"
+    assert line == "corefsample: --out must be a local folder, got 'memory://b/demo'"
 
 
 # --- other jobs --------------------------------------------------------------------------------------------
