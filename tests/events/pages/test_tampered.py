@@ -76,7 +76,7 @@ def test_a_record_that_is_none_is_refused(copy: Path, content: str) -> None:
 def test_an_edited_record_and_tables_of_another_run_are_refused(copy: Path, tmp_path: Path) -> None:
     text = (copy / "run.json").read_text()
     (copy / "run.json").write_text(json.dumps({**json.loads(text), "lexicon": "other"}))
-    with pytest.raises(InputError, match="record must be as a run wrote it"):
+    with pytest.raises(InputError, match="record must be as a command wrote it"):
         read_report(copy)
     (copy / "run.json").write_text(text)
     other = tmp_path / "other"
