@@ -82,5 +82,5 @@ def test_an_edited_record_and_tables_of_another_run_are_refused(copy: Path, tmp_
     other = tmp_path / "other"
     count_events(copy.with_name("copy") / "documents.parquet", other, CountOptions(n_samples=20, period="year"))
     shutil.copy(other / "all_documents.parquet", copy)
-    with pytest.raises(InputError, match=r"all_documents\.parquet must be as the run wrote it"):
+    with pytest.raises(InputError, match=r"all_documents\.parquet must be as it was written"):
         read_run_documents(copy)
