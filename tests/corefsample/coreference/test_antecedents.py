@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from expected_errors import error
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from references import coreference as references
 from strategies import documents as strategies
@@ -140,6 +140,7 @@ def conditional_probs(rows: list[references.Row], mention: int, antecedent: int)
     return {clustering: math.fsum(terms) / mass for clustering, terms in terms_of.items()}
 
 
+@settings(max_examples=50)
 @given(strategies.antecedent_lists(1, 5, scores=strategies.mild_scores), st.data())
 def test_conditioning_equals_rejection(lists: Lists, data: st.DataObject) -> None:
     n = len(lists.antecedents)

@@ -78,7 +78,7 @@ def by_definition(case: Case, labels: list[list[int]]) -> list[set[str]]:
 
 
 @pytest.mark.kernels
-@settings(max_examples=200)
+@settings(max_examples=120)
 @given(cases(), st.integers(0, 5))
 def test_events_are_true_in_the_samples_of_the_definition(case: Case, seed: int) -> None:
     """Instances and descriptions are credited with the samples in which they, or their entity, make the event."""
