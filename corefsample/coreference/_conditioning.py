@@ -186,11 +186,11 @@ def _conditioned_part(
 ) -> tuple[Ints32, Method, float]:
     """Consistent labels of one part in some samples, int32 (n_mentions, n), with the method and its inefficiency."""
     scored_probs = sets[0][0]  # proposals are chosen by the first set
-    proposals, is_quick, n_conflicts = _proposals(rows, scored_probs, sets[1][0], seed, stream)
+    proposals, share, n_conflicts = _proposals(rows, scored_probs, sets[1][0], seed, stream)
     labels = np.empty((len(rows.starts) - 1, int(sets[2][-1])), np.int32)
     failed: Bools = np.zeros(labels.shape[1], np.bool_)
     failed[numbers] = True
-    if is_quick:
+    if share >= _LEAST:
         key = np.uint64(document_key(seed, f"{stream}\0again"))
         for p, (begin, end) in enumerate(pairwise(sets[2].tolist())):
             of_set = numbers[(numbers >= begin) & (numbers < end)]
@@ -200,7 +200,8 @@ def _conditioned_part(
     if not failed.any():
         return labels[:, numbers], "drawn again", 1.0
     key = np.uint64(document_key(seed, f"{stream}\0chain"))
-    chained, is_exact = _chained(rows, sets, scored_probs, proposals, n_conflicts, key, first_sample)
+    n_tries = _MOST_TRIES if share > 0.0 else 0  # of the start of a chain
+    chained, is_exact = _chained(rows, sets, proposals, n_tries, n_conflicts, key, first_sample)
     labels[:, failed] = chained[:, : labels.shape[1]][:, failed]
     return labels[:, numbers], "chain" if is_exact else "unsettled chain", _inefficiency(chained)
 
@@ -401,8 +402,8 @@ def _component_numbers(later: Ints, earlier: Ints32, n_mentions: int) -> Ints:
     return np.asarray(connected_components(graph, directed=False)[1], np.int64)
 
 
-def _proposals(rows: Rows, probs: Floats, new_probs: Floats, seed: int, stream: str) -> tuple[Lookahead, bool, Ints]:
-    """Proposals for rejection sampling, whether enough of them are consistent, and the conflicts of each link.
+def _proposals(rows: Rows, probs: Floats, new_probs: Floats, seed: int, stream: str) -> tuple[Lookahead, float, Ints]:
+    """Proposals for rejection sampling, their consistent share, and the conflicts of each link.
 
     A link is tracked if it was on the path between two mentions of a pair in rejected draws, frequent links first.
     """
@@ -413,7 +414,7 @@ def _proposals(rows: Rows, probs: Floats, new_probs: Floats, seed: int, stream: 
     best = Lookahead(rows, ~every, every, none, none, none, none)  # independent draws
     _, n_consistent = kernels.try_draws(rows, best.steps(*scored), key, _PILOT, _ENOUGH, False, n_conflicts)
     if n_consistent == _ENOUGH:
-        return best, True, n_conflicts
+        return best, 1.0, n_conflicts
     classes = ConflictClasses(rows)
     best_share, n_more, tracked = 0.0, _N_MORE, np.zeros(n_candidates, np.bool_)
     candidate = _lookahead(rows, classes, tracked)
@@ -439,20 +440,21 @@ def _proposals(rows: Rows, probs: Floats, new_probs: Floats, seed: int, stream: 
         most = int(_ENOUGH / _LEAST)
         n_tries, n_good = kernels.try_draws(rows, best.steps(*scored), key, most, _ENOUGH, False, n_conflicts)
         best_share = n_good / n_tries
-    return best, best_share >= _LEAST, n_conflicts
+    return best, best_share, n_conflicts
 
 
 def _chained(
     rows: Rows,
     sets: ProbabilitySets,
-    scored_probs: Floats,
     proposals: Lookahead,
+    n_tries: int,
     n_conflicts: Ints,
     key: np.uint64,
     first_sample: int,
 ) -> tuple[Ints32, bool]:
     """Labels from Markov chains, int32 (n_mentions, at least the number of samples), and if all starts are exact."""
     probs, new_probs, bounds = sets
+    scored_probs = probs[0]
     n_samples, n_mentions = max(int(bounds[-1]), _LEAST_SAMPLES), len(rows.starts) - 1
     set_of_sample = np.repeat(np.arange(len(probs)), np.diff(bounds))
     set_of_sample = np.pad(set_of_sample, (0, n_samples - len(set_of_sample)), mode="edge")
@@ -466,7 +468,7 @@ def _chained(
     for chain, start in enumerate(starts):
         p = numbers[chain * _STEPS]
         steps, stream = proposals.steps(probs[p], new_probs[p]), first_chain + chain
-        is_exact &= bool(kernels.first_choices(rows, steps, key, stream, _MOST_TRIES, start))
+        is_exact &= bool(kernels.first_choices(rows, steps, key, stream, n_tries, start))
     labels = np.empty((n_mentions, len(numbers)), np.int32)
     kernels.run_chains(
         *(rows, conflicts, probs, new_probs, numbers, tops, pairs, key, first_chain, _STEPS, starts, labels)
