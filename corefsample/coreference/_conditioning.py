@@ -42,7 +42,6 @@ _GOOD, _LEAST = 0.3, 0.002  # consistent shares of draws from which no more link
 _MOST_TRANSITIONS = 5_000  # between the states of draws that look ahead
 _SMALLEST = 5e-324  # replaces a probability of 0 of NEW, because NEW is always consistent
 _STEPS = 32  # samples of one chain
-_LEAST_SAMPLES, _JUDGED = 512, 50  # number of samples and of mentions by which the inefficiency of chains is estimated
 _TOPS, _PAIRS = 4, 48  # number of candidates and of pairs of mentions that a chain draws together
 
 
@@ -100,9 +99,10 @@ class CannotLinks:
 
         Mentions that no chain of candidates connects are independent, so each connected part of the document is
         conditioned by itself. A sample of a part is the first consistent draw of its own stream (rejection sampling).
-        Where 2,000 independent draws have fewer than 20 consistent ones, the proposals look ahead: see
-        `Lookahead`. Where fewer than 0.2% of these are consistent, too, Markov chains that
-        start from consistent draws give the samples.
+        Where 2,000 independent draws have fewer than 20 consistent ones, the proposals look ahead: see `Lookahead`.
+        Where fewer than 0.2% of these are consistent, too, Markov chains that start from consistent draws give the
+        samples. The samples of one chain count as one independent sample, because a chain may never leave the mode in
+        which it starts, and what it does not show cannot be estimated from it.
 
         Parameters
         ----------
@@ -126,10 +126,11 @@ class CannotLinks:
             numbers = np.flatnonzero(clash[part].any(axis=0))
             if numbers.size:
                 rows, of_part = self._within(part, antecedents, sets)
-                part_labels, method, inefficiency = _conditioned_part(
+                part_labels, method = _conditioned_part(
                     rows, of_part, seed, f"{doc_id}\0{part[0]}", first_sample, numbers
                 )
                 labels[np.ix_(part, numbers)] = part[part_labels]
+                inefficiency = 1.0 if method == "drawn again" else float(min(_STEPS, labels.shape[1]))
                 conditioned += Conditioned(np.zeros_like(conditioned.n_clashes), method, inefficiency)
         key = np.uint64(document_key(seed, f"{doc_id}\0others"))
         for p, (begin, end) in enumerate(pairwise(sets[2].tolist())):
@@ -183,8 +184,8 @@ class CannotLinks:
 
 def _conditioned_part(
     rows: Rows, sets: ProbabilitySets, seed: int, stream: str, first_sample: int, numbers: Ints
-) -> tuple[Ints32, Method, float]:
-    """Consistent labels of one part in some samples, int32 (n_mentions, n), with the method and its inefficiency."""
+) -> tuple[Ints32, Method]:
+    """Consistent labels of one part in some samples, int32 (n_mentions, n), with the method."""
     scored_probs = sets[0][0]  # proposals are chosen by the first set
     proposals, share, n_conflicts = _proposals(rows, scored_probs, sets[1][0], seed, stream)
     labels = np.empty((len(rows.starts) - 1, int(sets[2][-1])), np.int32)
@@ -198,12 +199,12 @@ def _conditioned_part(
                 steps = proposals.steps(sets[0][p], sets[1][p])
                 kernels.redraw(rows, steps, key, of_set, first_sample, _MOST_TRIES, labels, failed)
     if not failed.any():
-        return labels[:, numbers], "drawn again", 1.0
+        return labels[:, numbers], "drawn again"
     key = np.uint64(document_key(seed, f"{stream}\0chain"))
     n_tries = _MOST_TRIES if share > 0.0 else 0  # of the start of a chain
     chained, is_exact = _chained(rows, sets, proposals, n_tries, n_conflicts, key, first_sample)
-    labels[:, failed] = chained[:, : labels.shape[1]][:, failed]
-    return labels[:, numbers], "chain" if is_exact else "unsettled chain", _inefficiency(chained)
+    labels[:, failed] = chained[:, failed]
+    return labels[:, numbers], "chain" if is_exact else "unsettled chain"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -221,7 +222,8 @@ class Conditioned(ByValue):
         that each sample has the conditioned distribution; "unsettled chain" if no such start was obtained for some
         chain, so that the distribution can be another.
     inefficiency
-        Number of samples that are worth one independent sample, at least 1: the autocorrelation time of the chains.
+        Number of samples that are worth one independent sample, at least 1: for chains, the number of
+        samples of one chain, 32, which is an upper bound.
     """
 
     n_clashes: Ints
@@ -452,12 +454,10 @@ def _chained(
     key: np.uint64,
     first_sample: int,
 ) -> tuple[Ints32, bool]:
-    """Labels from Markov chains, int32 (n_mentions, at least the number of samples), and if all starts are exact."""
+    """Labels from Markov chains, int32 (n_mentions, n_samples), and whether all starts are exact."""
     probs, new_probs, bounds = sets
-    scored_probs = probs[0]
-    n_samples, n_mentions = max(int(bounds[-1]), _LEAST_SAMPLES), len(rows.starts) - 1
+    scored_probs, n_mentions = probs[0], len(rows.starts) - 1
     set_of_sample = np.repeat(np.arange(len(probs)), np.diff(bounds))
-    set_of_sample = np.pad(set_of_sample, (0, n_samples - len(set_of_sample)), mode="edge")
     conflicts, tops = ConflictClasses(rows).arrays(), _likeliest(rows.indptr, scored_probs)
     pairs = _joint_moves(rows, scored_probs, n_conflicts)
     first_chain = first_sample // _STEPS
@@ -503,22 +503,3 @@ def _joint_moves(rows: Rows, probs: Floats, n_conflicts: Ints) -> Ints:
     order = np.argsort(-weights, kind="stable")[:_PAIRS]
     order = order[weights[order] > 0.0]
     return np.stack((common.col[order], common.row[order]), axis=1).astype(np.int64)
-
-
-def _inefficiency(labels: Ints32) -> float:
-    """Number of samples of the chains that are worth one independent sample, by the 50 least certain mentions.
-
-    The chains are independent. The variance of their means of an indicator, here whether a mention has its commonest
-    label, is that of one sample times the inefficiency, divided by the number of samples of a chain (batch means).
-    """
-    n_chains = labels.shape[1] // _STEPS
-    chains = labels[:, : n_chains * _STEPS].reshape(len(labels), n_chains, _STEPS)
-    commonest = np.array([np.bincount(row).argmax() for row in labels])
-    hits = chains == commonest[:, None, None]
-    mean = hits.mean((1, 2))
-    least_certain = np.argsort(np.abs(mean - 0.5), kind="stable")[:_JUDGED]
-    least_certain = least_certain[(mean[least_certain] > 0.01) & (mean[least_certain] < 0.99)]
-    if not len(least_certain):
-        return 1.0
-    variance = mean[least_certain] * (1.0 - mean[least_certain])
-    return max(float((_STEPS * hits[least_certain].mean(2).var(1, ddof=1) / variance).max()), 1.0)

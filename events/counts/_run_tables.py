@@ -143,7 +143,7 @@ class CountNotes:
         )
 
     def unsettled(self) -> str:
-        """Which documents have Markov chains that disagree; "" if none has."""
+        """Which documents have Markov chains without a consistent start; "" if none has."""
         n = 0 if self.merged_actors is None else self.merged_actors["n_documents"]["unsettled chain"]
         if self.merged_actors is None or not n:
             return ""

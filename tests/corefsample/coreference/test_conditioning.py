@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 from references import coreference as references
-from tolerance import ERROR, plausible_counts, plausible_means
+from tolerance import plausible_counts, plausible_means
 
 from corefsample import AntecedentDistribution, sample_clusterings
 from corefsample.coreference import _conditioning
@@ -174,7 +174,7 @@ def test_chains_that_stay_where_they_began_have_the_distribution_of_their_starts
     first = (samples.labels[:, 1:3] == 0).any(axis=1).reshape(-1, 32)
     assert set(first.sum(axis=1).tolist()) == {0, 32}
     assert plausible_counts(first[:, 0].sum(), 500, 0.5).all()
-    assert abs(samples.conditioned.inefficiency / 32 - 1.0) < 0.1
+    assert samples.conditioned.inefficiency == 32  # a chain is worth one sample
 
 
 @pytest.mark.usefixtures("chains")
@@ -184,25 +184,6 @@ def test_chains_without_a_consistent_start_are_unsettled(monkeypatch: pytest.Mon
     assert samples.conditioned is not None
     assert samples.conditioned.method == "unsettled chain"
     assert all((samples.labels[:, i] != samples.labels[:, j]).all() for i, j in STUCK.pairs)
-
-
-def test_the_inefficiency_is_that_of_an_autoregression() -> None:
-    """Indicators that stay with probability .8 have the autocorrelation .8^k at lag k.
-
-    The variance of the mean of 32 of them is that of one, divided by 32, times 1 + 2 sum_k (1 - k / 32) .8^k = 7.75.
-    """
-    rng = np.random.default_rng(0)
-    n_chains = 4096
-    chains = np.empty((n_chains, 32), np.int32)
-    state = rng.integers(0, 2, n_chains)
-    for step in range(32):
-        chains[:, step] = state
-        state = np.where(rng.random(n_chains) < 0.8, state, rng.integers(0, 2, n_chains))
-    expected = 1 + 2 * sum((1 - k / 32) * 0.8**k for k in range(1, 32))
-    inefficiency = _conditioning._inefficiency(chains.reshape(1, -1))
-    # A variance of n normal values has a relative error of sqrt(2 / (n - 1)).
-    assert abs(inefficiency / expected - 1.0) < 4.9 * np.sqrt(2 / (n_chains - 1))
-    assert ERROR == 1e-6  # 4.9 standard errors
 
 
 # --- parts -------------------------------------------------------------------------------------------------
