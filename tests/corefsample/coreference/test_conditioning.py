@@ -178,6 +178,13 @@ def test_chains_that_stay_where_they_began_have_the_distribution_of_their_starts
 
 
 @pytest.mark.usefixtures("chains")
+def test_chains_with_consistent_starts_depend_on_their_number_alone() -> None:
+    many = STUCK.samples(1200)
+    assert (STUCK.samples(200, first_sample=1000).labels == many.labels[1000:]).all()
+    assert (STUCK.samples(100).labels == many.labels[:100]).all()
+
+
+@pytest.mark.usefixtures("chains")
 def test_chains_without_a_consistent_start_are_unsettled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_conditioning, "_MOST_TRIES", 0)
     samples = STUCK.samples(1000)
@@ -237,3 +244,12 @@ def test_mentions_after_the_last_pair_are_drawn_by_their_own_candidates() -> Non
     linked = labels[:, 3] != 3
     assert (labels[linked, 3] == labels[linked, 1]).all()
     assert plausible_counts(linked.sum(), 20_000, 0.5).all()
+
+
+def test_equal_parts_are_drawn_independently() -> None:
+    # In either part two names claim a mention with score 7, and each has it with .4998; both first names with .2498.
+    claims = Conflict([[], [0], [0]], [[], [7.0], [7.0]], [(1, 2)])
+    labels = beside(claims, claims).samples(20_000).labels
+    share = np.exp(7) / (2 * np.exp(7) + 1)
+    both = (labels[:, 1] == 0) & (labels[:, 4] == 3)
+    assert plausible_counts(both.sum(), 20_000, share**2).all()
