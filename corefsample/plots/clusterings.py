@@ -182,7 +182,6 @@ def _bars(ax: Axes, values: Floats, lower: float, upper: float, label: str) -> N
 
 
 _WIDEST = 5.0  # points, of an edge of probability 1
-_TEXT_SIZE, _GAP = 8.0, 6.0  # points, of labels, and between a label and the middle of its mention
 
 
 def link_network(
@@ -203,7 +202,7 @@ def link_network(
         Least probability of a link that is drawn, in (0, 1].
     most_labels
         Largest number of labels, at least 1: for the first mention of each entity, large entities first, then for
-        other mentions. A label stands above its mention, or below it, and is left out where it would cover others.
+        other mentions. A label that would mostly cover other things is left out.
     seed
         Seed of the layout (networkx's spring layout), in [0, 2**32).
 
@@ -247,20 +246,8 @@ def link_network(
     # Entities by size; the first mention of every entity comes before all second ones.
     rank = np.arange(links.n_mentions) - links.bounds[links.entities]
     labelled = np.lexsort((rank, -sizes[links.entities], rank > 0))[:most_labels].tolist()
-    places = ax.transData.transform(positions) * 72.0 / ax.figure.dpi
-    boxes = np.empty((0, 2, 2))  # of labels: left lower and right upper corner, in points
-    for mention in labelled:
-        text = legible(links.texts[mention], 20)
-        half_width = 0.28 * _TEXT_SIZE * len(text)  # a letter is about 0.56 of its height wide
-        for shift, side in ((_GAP, "bottom"), (-_GAP, "top")):
-            lower = places[mention, 1] + min(shift, shift - _TEXT_SIZE)
-            middle = places[mention, 0]
-            box = np.array([[middle - half_width, lower], [middle + half_width, lower + _TEXT_SIZE]])
-            if not ((box[0] < boxes[:, 1]) & (boxes[:, 0] < box[1])).all(axis=1).any():
-                boxes = np.concatenate((boxes, box[np.newaxis]))
-                look: dict[str, Any] = {"ha": "center", "va": side, "fontsize": _TEXT_SIZE, "zorder": 4}
-                ax.annotate(text, positions[mention], (0.0, shift), textcoords="offset points", **look)
-                break
+    labels = [(mention, legible(links.texts[mention], 20)) for mention in labelled]
+    _place_labels(ax, positions, labels, np.array(segments).reshape(-1, 2, 2))
     shown = [floor, *(p for p in (0.25, 0.5, 1.0) if p > floor)]
     lines = [Line2D([], [], color="0.6", linewidth=_WIDEST * p, label=f"{p:g}") for p in shown]
     layout: dict[str, Any] = {"ncols": len(lines), "loc": "upper center", "bbox_to_anchor": (0.5, 0.0)}
@@ -295,3 +282,76 @@ def _layout(links: DocumentLinks, later: Ints, earlier: Ints, seed: int) -> Floa
             positions[m] = middle + laid[m]
         x, row = x + side, max(row, side)
     return positions
+
+
+# In points of 1/72 inch: size of the text, radius of the points, and distance of a label from its point.
+_SIZE, _RADIUS, _GAP = 8.0, 4.5, 6.0
+
+_DOTS = 12  # number of dots that represent a line
+_MOST_COVERED = 0.6  # of a label's area
+
+# Positions of a label, best first: direction from the point, and horizontal and vertical alignment.
+_SIDES = (
+    (0.0, 1.0, "center", "bottom"),
+    (0.0, -1.0, "center", "top"),
+    (1.0, 0.0, "left", "center"),
+    (-1.0, 0.0, "right", "center"),
+    (0.7, 0.7, "left", "bottom"),
+    (-0.7, 0.7, "right", "bottom"),
+    (0.7, -0.7, "left", "top"),
+    (-0.7, -0.7, "right", "top"),
+)
+
+_SHIFTS = {"left": 0.0, "bottom": 0.0, "center": -0.5, "right": -1.0, "top": -1.0}
+
+
+def _place_labels(ax: Axes, positions: Floats, labels: list[tuple[int, str]], lines: Floats) -> None:
+    """Write labels one after another, each at the side of its point where it covers the least.
+
+    A label that would mostly cover other things is left out.
+
+    Parameters
+    ----------
+    ax
+        Axes with their final limits.
+    positions
+        float64 (n_points, 2), in data units: the points; labels should not cover them.
+    labels
+        Point and text of each label, the most important first.
+    lines
+        float64 (n_lines, 2, 2): ends of lines; labels should not cross them.
+    """
+    scale = 72.0 / ax.figure.dpi
+    places = ax.transData.transform(positions) * scale
+    occupied = np.concatenate((places - _RADIUS, places + _RADIUS), axis=1)
+    if len(lines):
+        shares = np.linspace(0.0, 1.0, _DOTS)[:, np.newaxis, np.newaxis]
+        along = ((1.0 - shares) * lines[:, 0] + shares * lines[:, 1]).reshape(-1, 2)
+        dots = ax.transData.transform(along) * scale
+        occupied = np.concatenate((occupied, np.concatenate((dots - 1.5, dots + 1.5), axis=1)))
+    for point, text in labels:
+        extent = np.array([0.56 * _SIZE * len(text), 1.15 * _SIZE])  # 0.56: mean width of a letter
+        boxes = np.array([_box(places[point], extent, side) for side in _SIDES])
+        covered = [_overlap(box, np.delete(occupied, point, axis=0)) for box in boxes]
+        best = int(np.argmin(covered))
+        if covered[best] > _MOST_COVERED * extent.prod():
+            continue
+        occupied = np.concatenate((occupied, boxes[best : best + 1]))
+        right, up, horizontal, vertical = _SIDES[best]
+        look: dict[str, Any] = {"ha": horizontal, "va": vertical, "fontsize": _SIZE, "zorder": 4}
+        ax.annotate(text, positions[point], (_GAP * right, _GAP * up), textcoords="offset points", **look)
+
+
+def _box(anchor: Floats, extent: Floats, side: tuple[float, float, str, str]) -> Floats:
+    """Left, lower, right and upper end of a label."""
+    right, up, horizontal, vertical = side
+    shift = np.array([_SHIFTS[horizontal], _SHIFTS[vertical]])
+    corner = anchor + _GAP * np.array([right, up]) + shift * extent
+    return np.concatenate((corner, corner + extent))
+
+
+def _overlap(box: Floats, boxes: Floats) -> float:
+    """Area of a box that others cover; areas that two of them cover count twice."""
+    widths = np.minimum(box[2], boxes[:, 2]) - np.maximum(box[0], boxes[:, 0])
+    heights = np.minimum(box[3], boxes[:, 3]) - np.maximum(box[1], boxes[:, 1])
+    return float((widths.clip(0.0) * heights.clip(0.0)).sum())

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import re
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 # The palette of Okabe & Ito: colour-blind readers can distinguish it; with the markers it also works in grey.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 MARKERS = "osD^vP"
+_SCRIPT_OF_GLYPH = re.compile(r"Glyph \d+ \(\\N\{([A-Z]+)")
+_CJK = ("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "IDEOGRAPHIC", "FULLWIDTH")
 LINE_STYLES = ("-", (0, (5, 1.5)), (0, (1, 1.2)), (0, (5, 1.5, 1, 1.5)), (0, (9, 2)), (0, (3, 1.5, 1, 1.5, 1, 1.5)))
 
 
@@ -101,8 +105,8 @@ def legible(text: str, most: int | None = None) -> str:
 def save_figure(figure: Figure | SubFigure, path: str | os.PathLike[str]) -> None:
     """Write a figure in the format of the file name's suffix; equal figures give equal bytes, and SVG keeps text.
 
-    If given a part of a figure, it writes the whole figure. Characters that Matplotlib's font lacks are boxes, except
-    in SVG.
+    If given a part of a figure, it writes the whole figure. Characters that Matplotlib's font lacks are drawn with a
+    Noto font of their script; where none is installed they are boxes, and a warning is logged that names it.
 
     Parameters
     ----------
@@ -118,16 +122,42 @@ def save_figure(figure: Figure | SubFigure, path: str | os.PathLike[str]) -> Non
     """
     import matplotlib as mpl
     from matplotlib.figure import Figure, FigureBase
+    from matplotlib.font_manager import fontManager
 
     _checks.instance("figure", figure, FigureBase)
     root = figure if isinstance(figure, Figure) else figure.figure
-    dates = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(
-        os.path.splitext(_checks.path("path", path))[1]
-    )
-    settings: Any = {"svg.hashsalt": "corefsample", "svg.fonttype": "none", "pdf.fonttype": 42}  # 42: TrueType
-    with mpl.rc_context(settings), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph |Matplotlib currently does not support")  # a character, a script
-        root.savefig(path, dpi=150, metadata=dates)
+    is_svg = _checks.path("path", path).endswith(".svg")
+    dates = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(os.path.splitext(path)[1])
+
+    def missing(families: Sequence[str]) -> set[str]:
+        """Save the figure with these fonts; return the fonts of the scripts of which characters are missing."""
+        settings: dict[Any, Any] = {
+            "svg.hashsalt": "corefsample",
+            "svg.fonttype": "none",
+            "pdf.fonttype": 42,  # TrueType, which journals ask for
+            "font.family": list(families),
+        }
+        with mpl.rc_context(settings), warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            root.savefig(path, dpi=150, metadata=dates)
+        messages = [str(warning.message) for warning in caught]
+        for text, warning in zip(messages, caught, strict=True):
+            if not text.startswith(("Glyph ", "Matplotlib currently does not support")):  # a character, a script
+                warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+        scripts = {match[1] for text in messages if (match := _SCRIPT_OF_GLYPH.match(text))}
+        return {"Noto Sans CJK" if script in _CJK else f"Noto Sans {script.title()}" for script in scripts}
+
+    families = mpl.rcParams["font.family"]
+    fonts = missing(families)
+    if fonts:
+        names = sorted({font.name for font in fontManager.ttflist if font.name.startswith(tuple(fonts))})
+        fonts = missing([*families, *names]) if names else fonts
+    if fonts and not is_svg:  # readers of an SVG have their own fonts
+        logging.getLogger("corefsample.plots").warning(
+            "%s has characters that no installed font has, drawn as boxes: install %s",
+            os.path.basename(path),  # its folder may be that of a run that is not complete
+            " and ".join(sorted(fonts)),
+        )
 
 
 # The function that draws a class, and the attribute or method of the result that it takes ("" for the result itself).

@@ -99,12 +99,13 @@ def date_axis(ax: Axes, table: pd.DataFrame) -> None:
         if len(table) == 1:
             ax.margins(x=0.5)
         return
-    fewest = max(span / _MOST_TICKS, int(np.diff(months).min()))
+    shortest = int(np.diff(months).min())  # months of a period
+    fewest = max(span / _MOST_TICKS, shortest)
     step = next((step for step in _TICK_MONTHS if fewest <= step), _TICK_MONTHS[-1])
     ticks = range(-(-int(months[0]) // step) * step, int(months[-1]) + 1, step)
     days = (np.array(ticks) - 12 * 1970).astype("datetime64[M]")
     labels = days.astype("datetime64[Y]" if step >= 12 else "datetime64[M]").astype(str).tolist()
-    if 1 < step < 12:
+    if shortest > 1 and step < 12:
         labels = [f"{month // 12}Q{month % 12 // 3 + 1}" for month in ticks]
     ax.set_xticks(days, labels)
 

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from expected_errors import error
+from matplotlib import font_manager
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -171,3 +172,26 @@ def test_pictures_leave_pyplot_alone() -> None:
 
     calibration_error_dots(tag_errors())
     assert pyplot.get_fignums() == []
+
+
+def test_a_script_without_a_font_is_named_with_the_font_to_install(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shipped = [font for font in font_manager.fontManager.ttflist if font.name.startswith("DejaVu")]
+    monkeypatch.setattr(font_manager.fontManager, "ttflist", shipped)
+    figure = Figure()
+    figure.suptitle("\u4e2d\u56fd")
+    save_figure(figure, tmp_path / "a.png")
+    assert (tmp_path / "a.png").stat().st_size
+    assert [text for text in caplog.messages if text.endswith("install Noto Sans CJK")]
+    caplog.clear()
+    figure.suptitle("China")
+    save_figure(figure, tmp_path / "a.png")
+    assert caplog.records == []
+
+
+def test_a_figure_is_saved_the_same_twice(tmp_path: Path) -> None:
+    for name in ("a.svg", "b.svg", "a.png"):
+        save_figure(reliability_figure({"model": curve()}, title="Title"), tmp_path / name)
+    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
+    assert (tmp_path / "a.png").stat().st_size > 5000

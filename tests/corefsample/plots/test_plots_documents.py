@@ -13,6 +13,7 @@ from corefsample.plots import link_heat_map, link_network
 from corefsample.plots.clusterings import entity_count_bars
 from corefsample.summaries import document_links, entity_count_posterior, point_estimate
 from corefsample.summaries._document_links import DocumentLinks, EntityCountDistribution
+from events import simulate_documents
 
 
 def document(n: int = 6) -> ScoredDocument:
@@ -121,3 +122,15 @@ def test_the_heat_map_can_be_sorted_by_an_estimate() -> None:
     labels = point_estimate(distribution, loss="binder").labels
     assert links.entities.tolist() == np.unique(labels[links.mentions], return_inverse=True)[1].tolist()
     assert "smallest Binder loss" in link_heat_map(links).get_xlabel()
+
+
+def test_every_mention_of_a_small_network_has_a_label_that_covers_no_other_mention() -> None:
+    figure = Figure(figsize=(10, 6))
+    links = document_links(next(simulate_documents(1, seed=1, median_mentions=20)).document)
+    ax = link_network(links, ax=figure.subplots())
+    figure.canvas.draw()
+    assert len(ax.texts) == links.n_mentions
+    points = ax.transData.transform(np.concatenate([each.get_offsets() for each in ax.collections[1:]]))
+    for text in ax.texts:
+        box = text.get_window_extent()
+        assert not ((box.min < points) & (points < box.max)).all(axis=1).any()

@@ -221,6 +221,12 @@ def test_ticks_are_at_the_first_days_of_quarters_and_years(n_periods: int, expec
     assert all(day.endswith(("-01-01", "-04-01", "-07-01", "-10-01")) for day in drawn.values())
 
 
+def test_ticks_of_months_name_months() -> None:
+    months = pd.date_range("2026-01-01", periods=10, freq="MS")
+    table = counts("AAA", periods=10).assign(period_start=months, period=months.strftime("%Y-%m"))
+    assert ticks(event_bands(table, panels="one")) == {f"2026-{m:02}": f"2026-{m:02}-01" for m in (1, 4, 7, 10)}
+
+
 def test_one_panel_has_a_band_and_a_label_for_each_of_the_actors() -> None:
     table = counts("AAA", "BBB", "CCC", periods=8)
     labels = {"AAA": "Army"}
