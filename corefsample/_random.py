@@ -56,7 +56,7 @@ def monte_carlo_errors(n_hits: npt.ArrayLike, n_samples: int, inefficiency: floa
     n_samples
         Number of samples, at least 1.
     inefficiency
-        Number of samples that are worth one independent sample, at least 1: the autocorrelation time of a chain. By
+        Number of samples that are worth one independent sample, at least 1; above 1 for samples of Markov chains. By
         default samples are independent.
     """
     n_independent = n_samples / inefficiency
