@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Literal, NamedTuple, Self
 
 __all__ = ["CorefsampleError", "DamagedFileError", "InputError", "OutputError", "ParameterError", "ParameterHint"]
@@ -29,6 +29,19 @@ def shown(value: object) -> str:
     """Represent a value in one line of about 60 characters at most."""
     text = repr(value)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
+
+def did_you_mean(value: object, choices: Iterable[str], names: Mapping[str, str] | None = None) -> str | None:
+    """Hint at the choices that are most like a value, by themselves or by their `names`; None if none is similar."""
+    import difflib
+
+    names = names or {}
+    choices = {choice.casefold(): choice for choice in choices}
+    choices = {names[choice].casefold(): choice for choice in choices.values() if choice in names} | choices
+    similar = difflib.get_close_matches(str(value).casefold(), choices, cutoff=0.65)
+    matches = dict.fromkeys(choices[text] for text in similar)
+    texts = (f"{match} ({names[match]})" if match in names else match for match in matches)
+    return f"did you mean {' or '.join(texts)}?" if matches else None
 
 
 Obstacle = Literal["Locked", "NoConnection", "NoScheduler", "DiskFull"]

@@ -2,17 +2,36 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, TypeVar
 
 import msgspec
 
-from corefsample.errors import InputError
+from corefsample.errors import InputError, did_you_mean
 from corefsample.files._paths import PathLike
 from corefsample.files._reading import read_whole
 
 T = TypeVar("T")
 _MOST_MIB = 8  # limit of a file's size; parsed YAML takes a hundred times more memory, and a lexicon has 50 kB
 _BOOLEANS = "YAML reads NO, OFF, YES and ON as booleans: quote them"
+
+# Words and types in the messages of msgspec, as a writer of YAML calls them.
+_WORDS = {
+    "Expected": "must be",
+    " of length >= 1": " that is not empty",
+    "Invalid RFC3339 encoded date": "must be a date such as 1999-12-31",
+    "Invalid enum value": "must not be",
+}
+_TYPES = {
+    "object": "a mapping",
+    "array": "a list",
+    "str": "text",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "date": "a date",
+    "null": "nothing",
+}
 
 
 def file_bytes(path: PathLike) -> bytes:
@@ -61,14 +80,26 @@ def _one_line(value: object) -> str:
     return " ".join(str(value).split())
 
 
+def _fields_at(kind: Any, path: str) -> list[str]:
+    """Names of the fields of the structure at a path, such as ``presets[...].defaults`` or ``frames[0]``."""
+    kinds = [msgspec.inspect.type_info(kind)]
+    for step in re.findall(r"\[|\w+", re.sub(r"\[[^]]*\]", "[", path)):
+        if step == "[":
+            kinds = [getattr(each, "value_type", getattr(each, "item_type", each)) for each in kinds]
+        else:
+            kinds = [f.type for each in kinds for f in getattr(each, "fields", ()) if f.encode_name == step]
+        kinds = [member for each in kinds for member in getattr(each, "types", (each,))]  # of unions
+    return [f.encode_name for each in kinds for f in getattr(each, "fields", ())]
+
+
 def typed(source: str, tree: object, kind: type[T]) -> T:
     """Convert the content of a YAML file to a typed structure.
 
     Raises
     ------
     InputError
-        If a value has another type than `kind` requires; the error has the message of msgspec, and as place the file
-        and the path to the value, in which ``[...]`` stands for a key.
+        If a value has another type than `kind` requires; the error has as place the file and the path to the value, in
+        which ``[...]`` stands for a key.
     """
     try:
         return msgspec.convert(tree, kind)
@@ -76,5 +107,13 @@ def typed(source: str, tree: object, kind: type[T]) -> T:
         rule, _, path = str(error).partition(" - at ")
         location = path.replace("`", "").removeprefix("$").lstrip(".")
         hint = _BOOLEANS if "got `bool`" in rule else None
-        rule = rule.removeprefix("Object contains ")
+        if rule.startswith("Object"):
+            name = rule.split("`")[1]
+            if "unknown" in rule:
+                rule, hint = f"unknown field {name}", did_you_mean(name, _fields_at(kind, location))
+            else:
+                rule = f"field {name} is required, got none"
+        for words, plain in _WORDS.items():
+            rule = rule.replace(words, plain)
+        rule = re.sub(r"`([^`]+)`", lambda match: " or ".join(_TYPES.get(t, t) for t in match[1].split(" | ")), rule)
         raise InputError(rule, place=f"{source}: {location}" if location else source, hint=hint) from None

@@ -27,7 +27,7 @@ def examined(text: str, folder: Path) -> Report:
     [
         ("rules", 0, {"rule": "arrest", "preset broad": "examples hold (1: ud2 1); serves ud2, ud1, clearnlp"}),
         ("rules", 1, dict.fromkeys(("preset paper", "preset wide", "preset asserted"), "examples hold (")),
-        ("rules", 2, dict.fromkeys(("preset extended", "preset asserted"), "examples hold (0); serves ud2, ud1")),
+        ("rules", 2, dict.fromkeys(("preset extended", "preset asserted"), "no examples; serves ud2, ud1")),
         ("count-events", 0, {"preset paper": "examples hold (1: "}),
     ],
 )

@@ -109,10 +109,10 @@ def input_paths(
         if not is_url(path) and not os.path.isfile(path):
             if not os.path.isdir(path):
                 raise InputError("input must be a regular file, got a special file", place=path)
-            if suffixes and not _is_run(path):
+            if suffixes and not is_run(path):
                 raise InputError(f"folder must have a file that ends in {', '.join(suffixes)}, got none", place=path)
             example = os.path.join(path, "*")
-            hint = "name the scored files that it counts" if _is_run(path) else f"name its files, such as {example!r}"
+            hint = "name the scored files that it counts" if is_run(path) else f"name its files, such as {example!r}"
             raise InputError("input must be a regular file, got a folder", place=path, hint=hint)
         if suffixes is not None:
             require_suffix(path, suffixes, InputError, hint=suffix_hint(path))
@@ -121,18 +121,19 @@ def input_paths(
 
 def _below(folder: str, suffixes: Sequence[str]) -> list[str]:
     """Files with some endings in a folder and below it, without hidden ones, marks of jobs (_SUCCESS) and runs."""
-    if not suffixes or is_url(folder) or not os.path.isdir(folder) or _is_run(folder):
+    if not suffixes or is_url(folder) or not os.path.isdir(folder) or is_run(folder):
         return []
     files: list[str] = []
     for parent, folders, names in os.walk(folder):
         inner = (name for name in sorted(folders) if name[0] not in "._" and not name.endswith(".partial"))
-        folders[:] = [name for name in inner if not _is_run(os.path.join(parent, name))]
+        folders[:] = [name for name in inner if not is_run(os.path.join(parent, name))]
         shown_names = (name for name in sorted(names) if name[0] not in "._" and name.endswith((*suffixes,)))
         files += [os.path.join(parent, name) for name in shown_names]
     return files
 
 
-def _is_run(folder: str) -> bool:
+def is_run(folder: str) -> bool:
+    """Whether a folder is that of a finished run of `events`."""
     return os.path.isfile(os.path.join(folder, "run.json"))
 
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Bools, Floats, Ints, Ints32, pd
-from corefsample.errors import CorefsampleError, InputError, ParameterError, shown
+from corefsample.errors import CorefsampleError, InputError, ParameterError, did_you_mean, shown
 from corefsample.files._paths import PathLike
 from corefsample.files._reading import sha256
 from events.counts._run_tables import run_table, verified_record
@@ -227,10 +227,10 @@ def read_run_documents(run: PathLike, actors: Sequence[str] | None = None) -> Au
     folder = Path(run)
     if not (folder / "run.json").is_file():
         has_run = (folder / "run" / "run.json").is_file()
-        did_you_mean = f"did you mean {folder / 'run'}?" if has_run else "`corefsample events` makes one"
+        advice = f"did you mean {folder / 'run'}?" if has_run else "`corefsample events` makes one"
         kind = "an unfinished run or another folder" if folder.is_dir() else "a path that does not exist"
         rule = f"input must be the folder of a finished events run, or a CSV file, got {kind}"
-        raise InputError(rule, place=str(folder), hint=did_you_mean)
+        raise InputError(rule, place=str(folder), hint=advice)
     record = verified_record(folder)
     if not ({"rule", "arguments"} <= record.keys()):
         rule = "record must be that of an events run, got something else"
@@ -252,7 +252,9 @@ def read_run_documents(run: PathLike, actors: Sequence[str] | None = None) -> Au
     unknown = [name for name in targets if name not in all_names]
     if unknown or not targets:
         like = next((name for name in all_names if unknown and name.endswith(f": {unknown[0]}")), None)
-        hint = None if like is None else f"the run has several rules, so name the rule too: {like!r}"
+        hint = did_you_mean(unknown[0], all_names, record["names"]) if unknown else None
+        if like is not None:
+            hint = f"the run has several rules, so name the rule too: {like!r}"
         examples = ", ".join(all_names[:10]) + ", ..." * (len(all_names) > 10)
         rule = f"must be actors with P > 0 in some document of the run ({examples or 'none'})"
         got = repr(unknown[0]) if unknown else "a run without events"

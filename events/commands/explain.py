@@ -1,17 +1,17 @@
 """Show sentences with a trigger of a rule, and why they make an event, or do not.
 
-INPUTS are scored mentions (.jsonl, .jsonl.gz, .parquet), globs, or - for JSON Lines on standard input. For each
-trigger: the conditions that it meets; for each role the path that matched and the word it led to, or the nearest path,
-with the step that failed; and for each actor in the sentence the path of the parse that leads to it. For each document
-shown: its events with P(event) from 1,000 samples, as `events` with the same --seed gives it, and the shares of the
-samples without the event in which the role has another actor, no actor, or several actors. Of a document with several
-parses, the likeliest is shown.
+INPUTS are scored mentions (.jsonl, .jsonl.gz, .parquet), globs, or - for JSON Lines on standard input; or the folder of
+a finished run of `events`, whose files, rules, lexicon and samples are used. For each trigger: the conditions that it
+meets; for each role the path that matched and the word it led to, or the nearest path, with the step that failed; and
+for each actor in the sentence the path of the parse that leads to it. For each document shown: its events with P(event)
+from 1,000 samples, as `events` with the same --seed gives it, and the shares of the samples without the event in which
+the role has another actor, no actor, or several actors. Of a document with several parses, the likeliest is shown.
 
 Examples
 --------
   corefsample explain scored.parquet --rule arrest --lexicon police
   corefsample explain scored.parquet --rule my_rule.yaml --trigger detain
-  corefsample explain scored.parquet --rule kill --doc-id news-17
+  corefsample explain run --doc-id news-17 --actor IRQ
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal
 
+from corefsample.errors import ParameterError
+from corefsample.files._paths import is_run, path_list
 from events import _options as shared
 from events._options import Progress, declared, option
 from events._summary import Pairs, Summary, counted
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from corefsample.files._paths import Inputs
     from events.inspection._trigger_traces import ExplainedTrigger
 
+_OF_RUN = ("rule", "preset", "lexicon", "scheme", "seed", "filled")  # options that a run has already
 # Explanation of the outcome of a trigger, by its name.
 _OUTCOMES = {
     "counted": "an event",
@@ -56,6 +59,8 @@ class ExplainOptions(shared.LexiconOption, shared.SchemeOption, shared.Seed):
     filled
         Actors that count where a rule has default actors ("was arrested": by the police): those named in the text,
         those by default, or either.
+    actor
+        Show only events of this actor, and without --doc-id only documents with such an event. [default: all]
     trigger
         Show only sentences with this trigger. [default: all]
     sample
@@ -68,6 +73,7 @@ class ExplainOptions(shared.LexiconOption, shared.SchemeOption, shared.Seed):
     preset: str | None = option(default=None, metavar="NAME")
     doc_id: str | None = option(default=None, metavar="ID")
     filled: Literal["either", "named", "default"] = "either"
+    actor: str | None = option(default=None, metavar="CODE")
     trigger: str | None = option(default=None, metavar="WORDS")
     sample: int | None = option(default=None, at_least=1)
 
@@ -75,14 +81,29 @@ class ExplainOptions(shared.LexiconOption, shared.SchemeOption, shared.Seed):
 def run_explain(
     inputs: Inputs, options: ExplainOptions | None = None, *, on_progress: Progress | None = None
 ) -> Summary:
-    """Trace the triggers of a rule in scored documents, and draw some to show: see `explain_triggers`."""
+    """Trace the triggers of a rule in scored documents, and draw some to show: see `explain_triggers`.
+
+    The inputs can be the folder of a finished run, whose rules, lexicon, recalibration and samples are then used.
+    """
     from events.evidence._rule_set import RuleSet
     from events.inspection._trigger_traces import explain_triggers
+    from events.runs._count_run import definitions_of_run
 
     options = options or ExplainOptions()
-    definitions = RuleSet.named([options.rule], options.preset, options.lexicon, examples=False)
-    selection = options.subset("scheme", "doc_id", "trigger", "sample", "seed")
-    values, triggers = explain_triggers(inputs, definitions.only(options.filled), **selection, on_progress=on_progress)
+    selection = options.subset("doc_id", "actor", "trigger", "sample", "scheme", "seed")
+    folders = [path for path in path_list(inputs) if is_run(path)]
+    if folders:
+        for name in _OF_RUN:
+            if getattr(options, name) != getattr(ExplainOptions, name):
+                raise ParameterError("cannot be combined with a run, which has its own", parameter=name)
+        if len(folders) < len(path_list(inputs)):
+            raise ParameterError("must be one run, or files of scored mentions", parameter="inputs")
+        inputs, definitions, sampling = definitions_of_run(folders[0])
+        selection |= sampling
+    else:
+        definitions = RuleSet.named([options.rule], options.preset, options.lexicon, examples=False)
+        definitions = definitions.only(options.filled)
+    values, triggers = explain_triggers(inputs, definitions, **selection, on_progress=on_progress)
     return Summary(values={**values, "shown": triggers}, shown=[*_shown(values, triggers)], result=triggers)
 
 
@@ -103,15 +124,13 @@ def _shown(values: Mapping[str, Any], shown: Sequence[ExplainedTrigger]) -> Iter
         yield f"The likeliest parse alone is shown of {counted(values['n_several_parses'], 'document')} with several."
     for _, triggers in groupby(shown, key=lambda trigger: trigger.doc_id):  # those of a document are adjacent
         for number, trigger in enumerate(triggers):
-            pairs = [*_pairs(trigger), *([] if number else [("P(event)", _shares(trigger))])]
+            pairs = [*_pairs(trigger), *([] if number else [("P(event)", _shares(trigger, values["n_samples"]))])]
             yield ""
             yield Pairs(trigger.doc_id if trigger.date is None else f"{trigger.doc_id}, {trigger.date}", pairs)
 
 
-def _shares(trigger: ExplainedTrigger) -> str:
+def _shares(trigger: ExplainedTrigger, n_samples: int) -> str:
     """Text with the events of a trigger's document and their probabilities."""
-    from events.inspection._trigger_traces import N_SAMPLES
-
     if trigger.events is None:
         return "none: the labels fit several schemes, which give different events"
     shares = []
@@ -121,7 +140,7 @@ def _shares(trigger: ExplainedTrigger) -> str:
         reasons = f"; without it: {event['reasons']}" if event["reasons"] else ""
         figures = f"{event['probability']:.3f} (MC error {event['mc_se']:.3f}{stand_ins}{reasons})"
         shares.append(f"{event['actors']}{by_default} {figures}")
-    return f"{', '.join(shares) or '0'}, of the document in {N_SAMPLES:,} samples"
+    return f"{', '.join(shares) or '0'}, of the document in {n_samples:,} samples"
 
 
 def _pairs(trigger: ExplainedTrigger) -> Iterator[tuple[str, str]]:

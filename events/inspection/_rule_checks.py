@@ -104,7 +104,7 @@ def _check_rule(report: Report, name: str, lexicon: Lexicon | None, scheme: str 
         fault = next((result.fault for result in results if result.fault is not None), None)
         counts = Counter(example.scheme for example in rule.examples if rule.preset in example.expect)
         by_scheme = ", ".join(f"{key} {counts[key]:,}" for key in SCHEMES if counts[key])
-        outcome = f"examples hold ({len(results):,}{': ' * bool(results)}{by_scheme})"
+        outcome = f"examples hold ({len(results):,}: {by_scheme})" if results else "no examples"
         if fault is not None:
             outcome = "an example fails"
             # An example that cannot be read fails in every preset with the same error.

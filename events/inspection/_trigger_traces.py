@@ -29,7 +29,6 @@ from events.matching._screening import RuleMatcher
 from events.matching._tracing import COUNTED, DocumentTrace, TriggerTrace, trace_document
 from events.rules._rules import Rule
 
-N_SAMPLES = 1000  # number of samples that `events` draws by default
 DEFAULT_SAMPLE = 20  # number of triggers that are shown
 _NUMBERS = ("documents", "several_parses", "with_event", "by_actor", "by_nobody", "triggers")
 
@@ -113,9 +112,13 @@ def explain_triggers(
     *,
     scheme: str | None = None,
     doc_id: str | None = None,
+    actor: str | None = None,
     trigger: str | None = None,
     sample: int | None = None,
     seed: int = 0,
+    n_samples: int = 1000,
+    recalibration: CorpusRecalibration | None = None,
+    has_coreference: bool = True,
     on_progress: Progress | None = None,
 ) -> tuple[dict[str, Any], list[ExplainedTrigger]]:
     """Trace the triggers of rules in scored documents, and draw some to show with the events of their documents.
@@ -130,20 +133,26 @@ def explain_triggers(
         Dependency scheme of the documents; by default, it is determined from the labels of each document.
     doc_id, trigger
         Document and trigger that are explained; by default all.
+    actor
+        Code of an actor whose events are shown; without `doc_id`, only documents with P > 0 of such an event are
+        explained. By default all.
     sample
         Number of triggers to draw; by default 20, and all triggers of a single document.
     seed
         Seed of the random draws, in [0, 2**64).
+    n_samples, recalibration, has_coreference
+        Number of samples of each document, recalibration of the scores (by default the one that the documents name),
+        and false if each mention is an entity, as in the run that is explained.
     on_progress
         Function that is called after each batch with the bytes read, the bytes of all files, and the documents read.
 
     Returns
     -------
     values
-        Names of the rules, their presets and the lexicon; numbers of documents, of documents with several parses, of
-        documents with a trigger that makes an event without coreference (with_event), of those with an event by an
-        actor of the lexicon (by_actor) and with an event whose optional role no name of the lexicon fills (by_nobody),
-        and of triggers; and number of triggers by outcome.
+        Names of the rules, their presets and the lexicon; number of samples; numbers of documents, of documents with
+        several parses, of documents with a trigger that makes an event without coreference (with_event), of those with
+        an event by an actor of the lexicon (by_actor) and with an event whose optional role no name of the lexicon
+        fills (by_nobody), and of triggers; and number of triggers by outcome.
     shown
         Triggers that were drawn, in the order of the corpus.
 
@@ -159,16 +168,24 @@ def explain_triggers(
     if trigger is not None and trigger.lower() not in words:
         described = "; ".join(f"{rule.name}, preset {rule.preset} ({rule.triggers})" for rule in rules)
         raise ParameterError(f"must be a trigger of the rule {described}, got {trigger!r}", parameter="trigger")
-    acceptance, recalibration = Acceptance(needs=(), language=definitions.language), CorpusRecalibration(seed=seed)
+    if actor is not None:
+        lexicon.require(actor, "actor")
+    acceptance = Acceptance(needs=(), language=definitions.language)
+    recalibrated = recalibration or CorpusRecalibration(seed=seed)
     screen = RuleMatcher(definitions.rules, lexicon, scheme)
+    finder = RuleFinder(screen, definitions.outcomes, n_samples, seed, has_coreference=has_coreference)
     limit = sample or (math.inf if doc_id is not None else DEFAULT_SAMPLE)
     sampled: list[tuple[int, int, ExplainedTrigger, DocumentBatch]] = []  # heap by minus the random rank
     outcomes, n = Counter[str](), Counter[str]()
 
+    def events_of(batch: DocumentBatch, name: str) -> list[dict[str, Any]] | None:
+        first = next(row for row in batch.firsts.tolist() if batch.doc_ids[row] == name)
+        return _document_events(batch.take(batch.parses(first)), finder, recalibrated, actor)
+
     def faults_of(batch: DocumentBatch) -> Mapping[int, Fault]:
-        nonlocal recalibration
-        recalibration = recalibration.fixed_by(batch.metadata(0))
-        return acceptance.faults(batch, recalibration)
+        nonlocal recalibrated
+        recalibrated = recalibrated.fixed_by(batch.metadata(0))
+        return acceptance.faults(batch, recalibrated)
 
     stream = DocumentStream(inputs, needs=("tokens",), parses=True)
     for batch, traces in traced(stream, rules, screen, on_progress, faults_of=faults_of):
@@ -179,6 +196,12 @@ def explain_triggers(
             if doc_id not in (None, batch.doc_ids[row]):
                 continue
             n["chosen"] += 1
+            if (
+                actor is not None
+                and doc_id is None
+                and not (any(triggers for triggers, _ in document) and events_of(batch, batch.doc_ids[row]))
+            ):
+                continue
             is_by_actor = set[bool]()  # of the triggers that make an event
             for explained in _triggers(batch, row, rules, document):
                 trace = explained.trace
@@ -197,16 +220,15 @@ def explain_triggers(
             n.update(by_actor=True in is_by_actor, by_nobody=False in is_by_actor, with_event=bool(is_by_actor))
     if doc_id is not None and not n["chosen"]:
         raise ParameterError(f"must be the doc_id of a document, got {doc_id!r}", parameter="doc_id")
-    finder = RuleFinder(screen, definitions.outcomes, N_SAMPLES, seed)
     events: dict[str, list[dict[str, Any]] | None] = {}
     for _, _, explained, batch in sampled:
         if explained.doc_id not in events:
-            first = next(row for row in batch.firsts.tolist() if batch.doc_ids[row] == explained.doc_id)
-            events[explained.doc_id] = _document_events(batch.take(batch.parses(first)), finder, recalibration)
+            events[explained.doc_id] = events_of(batch, explained.doc_id)
     values = {
         "rule": ", ".join(dict.fromkeys(rule.name for rule in rules)),
         "preset": ", ".join(dict.fromkeys(rule.preset for rule in rules)),
         "lexicon": lexicon.source,
+        "n_samples": n_samples,
         **{f"n_{name}": n[name] for name in _NUMBERS},
         "outcomes": dict(outcomes),
     }
@@ -230,23 +252,23 @@ def _triggers(
 
 
 def _document_events(
-    document: DocumentBatch, finder: RuleFinder, recalibration: CorpusRecalibration
+    document: DocumentBatch, finder: RuleFinder, recalibration: CorpusRecalibration, actor: str | None
 ) -> list[dict[str, Any]] | None:
-    """Events of a document: see `ExplainedTrigger.events`."""
+    """Events of a document, by default of all actors: see `ExplainedTrigger.events`."""
     matches, faults = finder.match(document)
     if faults:
         return None
     events = finder.events(document, 0, matches[0], recalibration)
     parses = [(document.tokens(row), document.spans(row)) for row in document.parses(0)]
     rows = evidence_rows(events, parses, "", dict.fromkeys((e.event for e in events), ACTOR), ACTOR)
-    names = [f"{e.event}: {key.name}" if finder.outcomes else key.name for e in events for key in e.keys]
+    keys = [(e.event, key) for e in events for key in e.keys]
     shares = [
         {
-            "actors": name,
+            "actors": f"{event}: {key.name}" if finder.outcomes or len(finder.matcher.rules) > 1 else key.name,
             **{column: row[column] for column in ("probability", "mc_se", "reasons", "filled")},
             "stand_ins": SEPARATOR.join(m for m in row["actor_mentions"].split(SEPARATOR) if STAND_IN in m),
         }
-        for name, row in zip(names, rows, strict=True)
-        if row["probability"]
+        for (event, key), row in zip(keys, rows, strict=True)
+        if row["probability"] and (actor is None or actor in key)
     ]
     return sorted(shares, key=lambda share: (-share["probability"], share["actors"]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import difflib
 import functools
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -14,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from corefsample.errors import ParameterError, shown
+from corefsample.errors import ParameterError, did_you_mean, shown
 from corefsample.languages._language import ENGLISH
 from events.lexicon import _file as file
 from events.lexicon._file import OF
@@ -203,18 +202,13 @@ class Lexicon:
         """Name of the actor with a code; raises ParameterError if the lexicon does not have the code."""
         return self.names[self.require(code)]
 
-    def require(self, code: str) -> str:
+    def require(self, code: str, parameter: str = "code") -> str:
         """Return `code` if the lexicon has it; otherwise raise ParameterError with a hint at similar codes."""
         if code in self.names:
             return code
-        codes_by_name = {name.casefold(): key for key, name in self.names.items()}
-        codes_by_name |= {key.casefold(): key for key in self.names}
-        similar_names = difflib.get_close_matches(str(code).casefold(), codes_by_name, cutoff=0.65)
-        similar_codes = dict.fromkeys(codes_by_name[name] for name in similar_names)
-        choices = " or ".join(f"{similar} ({self.names[similar]})" for similar in similar_codes)
-        hint = f"did you mean {choices}?" if choices else f"none of {len(self.names)} in {self.source} is similar"
+        hint = did_you_mean(code, self.names, self.names) or f"none of {len(self.names)} in {self.source} is similar"
         article = "a country" if self.noun == "countries" else "a"
-        raise ParameterError(f"must be {article} code of the lexicon, got {code!r}", parameter="code", hint=hint)
+        raise ParameterError(f"must be {article} code of the lexicon, got {code!r}", parameter=parameter, hint=hint)
 
     @property
     def noun(self) -> str:

@@ -82,8 +82,8 @@ class RuleMatcher:
     """
 
     def __init__(self, rules: Rule | Sequence[Rule], lexicon: Lexicon, scheme: str | None = None) -> None:
-        self._rules = (rules,) if isinstance(rules, Rule) else tuple(rules)
-        frames = [(rule, frame) for rule in self._rules for frame in rule.frames]
+        self.rules = (rules,) if isinstance(rules, Rule) else tuple(rules)
+        frames = [(rule, frame) for rule in self.rules for frame in rule.frames]
         if not 1 <= len(frames) <= _MOST_FRAMES:
             raise ParameterError(f"must have 1 to {_MOST_FRAMES} frames in all, got {len(frames)}", parameter="rules")
         self.lexicon = lexicon
@@ -100,7 +100,7 @@ class RuleMatcher:
         by_upos = _bits(frame.upos for _, frame in frames)
         # Bits of the frames of each rule, and of its frames in which default actors may fill all roles
         self._frame_bits: list[tuple[int, int]] = []
-        for rule in self._rules:
+        for rule in self.rules:
             of_rule = [(i, frame) for i, (frame_rule, frame) in enumerate(frames) if frame_rule is rule]
             by_default = rule.may_be_absent.issuperset(rule.event)
             default_bits = sum(1 << i for i, frame in of_rule if by_default and not frame.required)
@@ -111,7 +111,7 @@ class RuleMatcher:
         self._nouns = _cached_flags(lambda words: lexicon.noun_may_start(words).tolist())
 
     def __reduce__(self) -> tuple[type[RuleMatcher], tuple[object, ...]]:
-        return RuleMatcher, (self._rules, self.lexicon, self._scheme)  # caches are not pickled
+        return RuleMatcher, (self.rules, self.lexicon, self._scheme)  # caches are not pickled
 
     def match(self, batch: DocumentBatch) -> tuple[dict[int, DocumentMatches], dict[int, Fault]]:
         """Match the documents of a batch, each in all its parses.
@@ -140,7 +140,7 @@ class RuleMatcher:
         reasons: dict[int, Fault] = {}
         for row in np.flatnonzero(unreadable | np.any(promising, axis=0)).tolist():
             first = int(first_rows[row])
-            rules = [rule for rule, rows in zip(self._rules, promising, strict=True) if rows[row]] or self._rules
+            rules = [rule for rule, rows in zip(self.rules, promising, strict=True) if rows[row]] or self.rules
             tokens, date, scheme = batch.tokens(row), batch.dates[row].item(), self.scheme_of(batch, row)
             try:
                 if tokens is None:
@@ -166,7 +166,7 @@ class RuleMatcher:
             starts = starts | self._nouns(batch, "lemma")
         has_name = _bits_of(batch, starts) != 0
         promising_by_rule = []
-        for rule, (bits, by_default) in zip(self._rules, self._frame_bits, strict=True):
+        for rule, (bits, by_default) in zip(self.rules, self._frame_bits, strict=True):
             is_promising: Bools = (frame_bits & bits) != 0
             if not rule.optional.issuperset(rule.event):
                 is_promising = (is_promising & has_name) | (frame_bits & by_default != 0)

@@ -11,8 +11,9 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
-from corefsample import ParameterError, _checks
+from corefsample import _checks
 from corefsample._arrays import pd
+from corefsample.errors import ParameterError, did_you_mean
 from corefsample.plots.style import (
     COLOURS,
     LINE_STYLES,
@@ -259,9 +260,10 @@ def event_bands(
     totals = counts.groupby(_ACTOR)["mean"].sum().sort_values(ascending=False, kind="stable")
     labels = labels or {}
     for parameter, codes in {"actors": actors or (), "labels": labels}.items():
-        absent = {*_checks.elements(parameter, codes, str)} - {*totals.index}
+        absent = sorted({*_checks.elements(parameter, codes, str)} - {*totals.index})
         if absent:
-            raise ParameterError(f"must be in the table, got {', '.join(sorted(absent))}", parameter=parameter)
+            hint = did_you_mean(absent[0], totals.index, names)
+            raise ParameterError(f"must be in the table, got {', '.join(absent)}", parameter=parameter, hint=hint)
     shown = [str(actor) for actor in totals.index[: _checks.whole("most", most, 1)]] if actors is None else actors
     titles = {actor: labels.get(actor, _title(actor, names)) for actor in shown}
     size = None if size is None else (_checks.above_zero("size", size[0]), _checks.above_zero("size", size[1]))

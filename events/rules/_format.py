@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from corefsample.errors import InputError, ParameterError, shown
+from corefsample.errors import InputError, ParameterError, did_you_mean, shown
 from corefsample.languages._language import code_of
 from corefsample.syntax._codes import UPOS
 from corefsample.syntax._schemes import SCHEMES
@@ -369,7 +369,8 @@ def _require_known(names: Iterable[str], valid_names: Collection[str], rule: str
     """Raise InputError for an unknown name; `rule` is a message in which {} is replaced by the valid names."""
     for name in names:
         if name not in valid_names:
-            raise InputError(f"{rule.format(', '.join(valid_names) or 'none')}, got {name!r}", place=location)
+            message = f"{rule.format(', '.join(valid_names) or 'none')}, got {name!r}"
+            raise InputError(message, place=location, hint=did_you_mean(name, valid_names))
 
 
 def _require_different(rule: str, names: Sequence[str], location: str) -> None:

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 import corefsample
 from corefsample import _checks
 from corefsample.errors import InputError, ParameterError, ParameterHint
-from corefsample.files._paths import Inputs, PathLike, input_paths, local_name
+from corefsample.files._paths import Inputs, PathLike, input_paths, is_file, joined, local_name
 from corefsample.files._reading import sealed, sha256
 from corefsample.files._remote import is_url
 from corefsample.formats.scored._stream import SUFFIXES
@@ -37,7 +37,15 @@ from events.evidence._rule_set import RuleSet
 from events.rule_error._counts import CountTables, tables_with_error
 from events.rule_error._model import NO_RULE_ERROR, read_reference, reference_file, reference_model
 from events.rules._format import Outcome
-from events.runs._count_parts import CountPart, checked_contents, file_parts, loaded_rules, require_dates, settings_of
+from events.runs._count_parts import (
+    CountPart,
+    checked_contents,
+    corpus_recalibration,
+    file_parts,
+    loaded_rules,
+    require_dates,
+    settings_of,
+)
 from events.runs._engines import Engine
 from events.runs._outputs import RunFolder, quarantine_lines, require_documents, run_record
 from events.runs._run_options import CountAgainOptions, CountOptions, EventsOptions
@@ -287,12 +295,46 @@ def count_again(run: PathLike, options: CountAgainOptions) -> dict[str, Any]:
 
 def _outcomes(arguments: dict[str, Any], evidence: Evidence, outcomes: Sequence[str]) -> tuple[Outcome, ...]:
     """Outcomes that are valid for the rules of a run, which must be as they were."""
-    rules = arguments["rule"] if isinstance(arguments["rule"], list) else [arguments["rule"]]
-    definitions = rules, arguments["preset"], arguments["lexicon"]
-    of_run = RuleSet.named(*definitions, arguments["outcome"], examples=False)
-    texts = of_run.only(arguments["filled"]).texts
-    if any(evidence.settings.definitions[name] != text for name, text in texts.items()):
-        raise InputError("rules and lexicon must be as they were in the run, got others", place=", ".join(rules))
-    of_run_texts = {*map(str, of_run.outcomes)}
+    of_run_texts = {*map(str, _rules_of_run(arguments, evidence).outcomes)}
+    definitions = CountOptions.from_json(arguments).rules, arguments["preset"], arguments["lexicon"]
     extended = RuleSet.named(*definitions, [*arguments["outcome"], *outcomes], examples=False)
     return tuple(outcome for outcome in extended.outcomes if str(outcome) not in of_run_texts)
+
+
+def _rules_of_run(arguments: dict[str, Any], evidence: Evidence) -> RuleSet:
+    """Rules and lexicon of a run; raise InputError if they have changed since."""
+    options = CountOptions.from_json(arguments)
+    of_run = RuleSet.named(options.rules, options.preset, options.lexicon, options.outcome, examples=False)
+    of_run = of_run.only(options.filled)
+    if any(evidence.settings.definitions[name] != text for name, text in of_run.texts.items()):
+        place = ", ".join(options.rules)
+        raise InputError("rules and lexicon must be as they were in the run, got others", place=place)
+    return of_run
+
+
+def definitions_of_run(run: PathLike) -> tuple[list[str], RuleSet, dict[str, Any]]:
+    """Paths of the inputs of a finished run, its rules and lexicon, and how it sampled documents: `explain_triggers`.
+
+    Of inputs that are there no longer, the documents with evidence are those in the folder of the run.
+
+    Raises
+    ------
+    InputError
+        If a file of the run is missing or is not as the run wrote it, or its rules have changed.
+    """
+    record = verified_record(run)
+    options = CountOptions.from_json(record["arguments"])
+    rules = _rules_of_run(record["arguments"], read_evidence(run))
+    paths = [each["path"] for each in record["inputs"]]
+    if not all(map(is_file, paths)):
+        paths = [joined(run, "documents.parquet")]
+    has_coreference = options.coreference == "scored"
+    return (
+        paths,
+        rules,
+        {
+            **options.subset("scheme", "seed", "n_samples"),
+            "recalibration": corpus_recalibration(options, checked_contents(options)) if has_coreference else None,
+            "has_coreference": has_coreference,
+        },
+    )

@@ -72,6 +72,30 @@ def test_the_events_of_a_document_have_the_probabilities_of_a_run(tmp_path: Path
     assert shown.to_json()["document_events"] == [event]
 
 
+def test_a_run_is_explained_with_its_rules_samples_and_recalibration(call: Calls, tmp_path: Path) -> None:
+    lead, they = "Iraqis/PROPN>2:nsubj came=come/VERB>0:root", "they/PRON>2:nsubj killed=kill/VERB>0:root"
+    documents = [
+        er.json_document(name, "1999-01-05", [lead.replace("Iraqis", actor), they])
+        | {"antecedents": [[], [0]], "scores": [[], [0.5]]}
+        for name, actor in (("a", "Iraqis"), ("b", "Iranians"), ("c", "Iraqis"))
+    ]
+    path, run = er.write_lines(tmp_path / "scored.jsonl", documents), tmp_path / "run"
+    count_events(path, run, CountOptions(rule=("attack", "kill"), seed=5, n_samples=70, coreference="none"))
+    assert run_explain(run, ExplainOptions(actor="IRQ")).result == []  # "they" is nobody without coreference
+    count_events(path, run, CountOptions(rule=("attack", "kill"), seed=5, n_samples=70), overwrite=True)
+    evidence = pd.read_parquet(run / "evidence.parquet").set_index(["doc_id", "actor"])["probability"]
+    for is_moved in (False, True):  # the folder of the run has the documents with evidence
+        shown = run_explain(run, ExplainOptions(actor="IRQ")).result
+        assert [(each.doc_id, [(e["actors"], e["probability"]) for e in each.events]) for each in shown] == [
+            (doc_id, [("kill: IRQ", evidence[doc_id, "IRQ"])]) for doc_id in "ac"
+        ]
+        path.rename(tmp_path / "moved.jsonl") if not is_moved else None
+    out = " ".join(call.good("explain", run, "--doc-id", "b", "--actor", "IRQ").split())
+    assert "P(event) 0, of the document in 70 samples" in out
+    assert "did you mean IRQ (Iraq)" in call.refused("explain", run, "--actor", "iraqi", status=2)
+    assert "--preset" in call.refused("explain", run, "--preset", "paper", status=2)
+
+
 def test_a_noun_that_stands_for_an_actor_is_shown_with_its_probability(call: Calls, tmp_path: Path) -> None:
     sentences = [
         "Peru/PROPN>2:nsubj waited=wait/VERB>0:root",
@@ -136,9 +160,9 @@ def test_doctor_finds_paths_that_a_scheme_lacks(call: Calls, tmp_path: Path) -> 
     rule.write_text(RULE)
     out = call.good("doctor", rule)
     out = " ".join(out.split())
-    assert "preset paper examples hold (0); serves ud2, ud1, clearnlp " in out
+    assert "preset paper no examples; serves ud2, ud1, clearnlp " in out
     assert "serves ud2, ud1 (without near (agent)), clearnlp (without near (agent))" in out
-    assert "preset narrow examples hold (0); serves ud2" in out
+    assert "preset narrow no examples; serves ud2" in out
     status, out, err = call("doctor", rule, "--scheme", "clearnlp")
     assert status == 3
     assert err.splitlines() == [

@@ -271,10 +271,10 @@ def test_an_extended_file_lies_beside_the_one_that_extends_it_and_can_extend_ano
     [
         ({"extends": "war"}, "extends", "must be one of arrest, arson, attack"),
         ({"extends": "wide.yaml"}, "extends", "must not lead back to the file itself, got wide.yaml -> wide.yaml"),
-        ({"name": None}, "name", "got `null`"),
+        ({"name": None}, "name", "got nothing"),
         ({"add": {"frames": {"vreb": {"lemma": ["x"]}}}}, "add.frames", "(verb, phrase, noun), got 'vreb'"),
         ({"add": {"frames": {"verb": ["x"]}}}, "add.frames.verb", "must be a mapping, got ['x']"),
-        ({"add": {"frames": {"noun": {"lemma": [7]}}}}, "frames[2].trigger.lemma[4]", "got `int`"),
+        ({"add": {"frames": {"noun": {"lemma": [7]}}}}, "frames[2].trigger.lemma[4]", "got a whole number"),
         ({"remove": {"frames": {"phrase": {"phrase": ["x y"]}}}}, "phrase.phrase", "(take into custody, "),
         ({"remove": {"presets": ["wide"]}}, "remove.presets", "(paper, extended, asserted), got 'wide'"),
         (
@@ -284,7 +284,7 @@ def test_an_extended_file_lies_beside_the_one_that_extends_it_and_can_extend_ano
         ),
         ({"remove": {"presets": ["extended"]}}, "presets.asserted", "extends must be another preset"),
         ({"remove": {"words": {"nobody": ["zero"]}}}, "remove.words.nobody", "(nobody, none, "),
-        ({"frames": [{"nam": "verb"}]}, "frames[0]", "unknown field `nam`"),
+        ({"frames": [{"nam": "verb"}]}, "frames[0]", "unknown field nam"),
         ({"extends": None, "add": {"frames": {}}, **rule_file()}, "wide.yaml", "add needs extends"),
     ],
 )
