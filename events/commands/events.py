@@ -92,9 +92,10 @@ def summary_of_run(run: Mapping[str, Any]) -> Summary:
 
 def _shown(run: Mapping[str, Any]) -> Iterator[str | Table]:
     """Yield what was counted, the highest counts, and what their intervals cover."""
-    from events.counts._run_tables import CountNotes
+    from events.counts._run_tables import REPORTED, CountNotes
     from events.news._quality import tally_of_run
 
+    notes = CountNotes(run["merged_actors"], run["triggers"], run["rule_error"])
     if not run["n_computed"]:
         yield "Every part was complete; nothing was computed again."
     elif run["n_computed"] < run["n_parts"]:
@@ -111,6 +112,7 @@ def _shown(run: Mapping[str, Any]) -> Iterator[str | Table]:
     if run["counts"].empty:
         yield "No document contains an event: the tables have headers and no rows."
     else:
+        yield from filter(None, [notes.first()])
         yield from _highest(run["counts"])
     several_parses, recalibrated = run["n_several_parses"] > 0, run["uncertainty"] not in (None, "none")
     covered = covered_uncertainty(parses=several_parses, recalibration=recalibrated)
@@ -119,11 +121,7 @@ def _shown(run: Mapping[str, Any]) -> Iterator[str | Table]:
     if run["rule_error"] is None:
         yield f"The intervals cover {covered}, not errors of {uncovered} or choice of articles: {plan} the rest."
     else:
-        yield (
-            f"lower and upper cover {covered}; lower_rule and upper_rule also cover errors of {uncovered}, as far as "
-            f"other rules tell, not choice of articles: {plan} them."
-        )
-    notes = CountNotes(run["merged_actors"], run["triggers"], run["rule_error"])
+        yield f"{REPORTED} The inner interval covers {covered}, the outer one also errors of {uncovered}: {plan} them."
     yield from filter(None, [notes.reference(), *notes.exclusions(), notes.merging(_MERGED)])
 
 
@@ -132,25 +130,26 @@ def _highest(counts: pd.DataFrame) -> Iterator[str | Table]:
 
     Rows without a named actor are last, because most users want to know who did it.
     """
-    from events.evidence._columns import RULE_ENDS, role_columns
+    from events.evidence._columns import RULE_COLUMNS, role_columns
 
     columns = list(role_columns(counts.columns))
     is_named = counts[columns].astype(bool).any(axis=1) if columns else True
     positive = counts.assign(is_named=is_named)[counts["mean"] > 0.0]
-    head = positive.sort_values(["is_named", "mean"], ascending=False, kind="stable").head(8)
+    of_readers = [name for name in RULE_COLUMNS if name in counts]
+    head = positive.sort_values(["is_named", *of_readers[:1], "mean"], ascending=False, kind="stable").head(8)
     events = ["event"] if len(counts["event"].unique()) > 1 else []
     roles = [name for name in columns if counts[name].astype(bool).any()]
-    ends = [name for name in RULE_ENDS if name in counts]
-    numbers = ["mean", *([] if ends else ["sd"]), "lower", "upper", *ends, "one_best", "of"]
+    numbers = [*of_readers, "mean", *([] if of_readers else ["sd"]), "lower", "upper", "one_best", "of"]
     head = head.assign(of=head["n_docs"]).replace({name: {"": "-"} for name in roles})
     head[numbers] = head[numbers].map(lambda value: f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}")
     if len(roles) > 1:  # weeks are named by their first day
         head["period"] = head["period"].str.split("/").str[0]
     names = [*events, *roles, "period", *numbers]
     first = head.iloc[0]
-    title = f"Highest posterior means, with {100 * first['level']:g}% {first['interval']} intervals:"
-    yield Table(names, head[names].values.tolist(), title)
-    meaning = "lower_rule, upper_rule: what readers would count" if ends else "sd: standard deviation of the posterior"
+    highest = "Highest numbers that a reader would count" if of_readers else "Highest posterior means"
+    intervals = f"{100 * first['level']:g}% {first['interval'] + ' ' if not of_readers else ''}intervals"
+    yield Table(names, head[names].values.tolist(), f"{highest}, with {intervals}:")
+    meaning = "mean, lower, upper: what the rule counts" if of_readers else "sd: standard deviation of the posterior"
     nobody = "; -: nobody named" if (head[roles] == "-").any(axis=None) else ""
     yield (
         f"{meaning}; one_best: count of the single best resolution, without uncertainty; "

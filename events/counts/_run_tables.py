@@ -16,6 +16,10 @@ from events.evidence._columns import TABLE_METADATA
 
 RECORD = "run.json"
 SAMPLES = "count_samples"
+REPORTED = (
+    "Report mean_rule with lower_rule to upper_rule: what a reader would count, if the rule errs as other rules do "
+    "that were checked by readers. mean with lower to upper is what the rule counts."
+)
 
 
 def verified_record(folder: PathLike, name: str = RECORD) -> dict[str, Any]:
@@ -102,6 +106,18 @@ class CountNotes:
     triggers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     rule_error: Mapping[str, Any] | None = None
 
+    def first(self) -> str:
+        """What a reader and the rule count of the largest total; "" without the error of rules, or without a count."""
+        total = self.rule_error or {}
+        if "counted" not in total:
+            return ""
+        by = {"-": " by nobody named", "*": ""}.get(total["actor"], f" by {total['actor']}")
+        count = f"{total['mean']:,.0f} ({total['lower']:,.0f} to {total['upper']:,.0f})"
+        return (
+            f"{total['event']}{by}, all periods: a reader would count {count} documents; the rule counts "
+            f"{total['counted']:,.0f}."
+        )
+
     def reference(self) -> str:
         """What the reference class of rules says about a count; "" without the error of rules."""
         reference = self.rule_error
@@ -112,10 +128,8 @@ class CountNotes:
         past = f"In {checked}, the true total was {ratios[0]} to {ratios[1]} times the count."
         if "width_after" not in reference or reference["width_after"] >= reference["upper"] - reference["lower"]:
             return past
-        by = {"-": " by nobody named", "*": ""}.get(reference["actor"], f" by {reference['actor']}")
-        interval = f"{reference['lower']:,.0f} to {reference['upper']:,.0f} documents"
-        after = f"with {reference['n_labels']} labels it would be about {reference['width_after']:,.0f} documents wide"
-        return f"{past} The interval of {reference['event']}{by} is {interval}; {after}."
+        width = f"about {reference['width_after']:,.0f} documents wide"
+        return f"{past} With {reference['n_labels']} labels, the interval of {reference['actor']} would be {width}."
 
     def exclusions(self) -> list[str]:
         """A sentence for each rule whose preset leaves triggers out."""

@@ -61,12 +61,12 @@ class EventKey(tuple[str, ...]):
 
 ACTOR = ("actor",)  # the column of rules with one role
 TABLE_METADATA = {b"corefsample.table": b"1"}  # version of the tables in Parquet files: see docs/file-formats.md
-RULE_ENDS = ("lower_rule", "upper_rule")  # interval of what readers would count
+RULE_COLUMNS = ("mean_rule", "lower_rule", "upper_rule")  # mean and interval of what readers would count
+P_COLUMNS = ("p_first_greater", "p_equal", "p_second_greater")  # of comparisons
 TIMESTAMP = "datetime64[ms]"  # of pandas; days from year 1 on, which nanoseconds cannot represent
 
 COMPARISON_COLUMNS = [
-    *("event", "period", "period_start", "first", "second", "p_first_greater", "p_equal", "p_second_greater"),
-    *("mean_difference", "lower", "upper", "level"),
+    *("event", "period", "period_start", "first", "second", *P_COLUMNS, "mean_difference", "lower", "upper", "level"),
 ]
 PANDAS_TYPES = {pa.string(): "str", pa.int64(): "int64", pa.float64(): "float64", pa.timestamp("ms"): TIMESTAMP}
 
@@ -86,7 +86,7 @@ def count_columns(
     roles, by
         Names of the columns of roles, and of the columns of groups of documents, which follow the period.
     recalibrated, defaults, rule_error
-        True to add the column `uncertainty` (none, fit or domain), `mean_named`, or the columns `RULE_ENDS`.
+        True to add the column `uncertainty` (none, fit or domain), `mean_named`, or the columns `RULE_COLUMNS`.
     """
     text, number, real = pa.string(), pa.int64(), pa.float64()
     return {
@@ -100,7 +100,7 @@ def count_columns(
         "one_best": number,
         **({"mean_named": real} if defaults else {}),
         **({"uncertainty": text} if recalibrated else {}),
-        **(dict.fromkeys(RULE_ENDS, real) if rule_error else {}),
+        **(dict.fromkeys(RULE_COLUMNS, real) if rule_error else {}),
     }
 
 

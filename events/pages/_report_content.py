@@ -20,7 +20,7 @@ from corefsample._random import document_key
 from corefsample.documents._tokens import counted
 from corefsample.files._paths import PathLike
 from events.counts._run_tables import SAMPLES, CountNotes, run_table, verified_record, verify_table
-from events.evidence._columns import RULE_ENDS, UNDATED, Calendar, role_columns, row_names, shown_name
+from events.evidence._columns import RULE_COLUMNS, UNDATED, Calendar, role_columns, row_names, shown_name
 from events.news._quality import outlying_dates, outlying_notice, set_aside_before, tally_of_run
 from events.pages._document_texts import Places, document_texts, run_texts
 from events.pages._labels import Labels, read_audit, read_learned, whole_label
@@ -233,7 +233,9 @@ def _actors(counts: pd.DataFrame, record: Mapping[str, Any], named: tuple[str, .
             "name": shown_name(name, record["names"]),
             "isUnion": events[name] in outcomes,  # of other events, which have its documents too
             "same": same,  # what all its rows of counts.csv have
-            **{column: _rounded(rows[column]) for column in ("mean", "lower", "upper", *RULE_ENDS) if column in rows},
+            **{
+                column: _rounded(rows[column]) for column in ("mean", "lower", "upper", *RULE_COLUMNS) if column in rows
+            },
             "sd": _rounded(rows["sd"]),
             "error": _rounded(rows["mean_mc_se"]),
             "oneBest": [int(value) for value in rows["one_best"]],
@@ -306,8 +308,8 @@ def _add_labels(
         for actor in counts["actors"]:
             key = actor["same"]["event"], actor["same"].get("actor", "")
             of_actor = [audited_rows.get((*key, period["label"])) for period in counts["periods"]]
-            if RULE_ENDS[0] in actor and any(of_actor):
-                for name, end in zip(RULE_ENDS, ("lower", "upper"), strict=True):
+            if RULE_COLUMNS[0] in actor and any(of_actor):
+                for name, end in zip(RULE_COLUMNS, ("estimate", "lower", "upper"), strict=True):
                     actor[name] = [row[end] if row else 0 for row in of_actor]  # a period without documents has no row
     if taught is not None:
         names = [taught.target_of(event, actor) for _, event, actor in rows]

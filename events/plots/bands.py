@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from textwrap import fill
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
@@ -27,7 +28,7 @@ from corefsample.plots.style import (
     say_instead,
 )
 from events.counts._distributions import CountDistribution
-from events.evidence._columns import RULE_ENDS, row_names, shown_name
+from events.evidence._columns import RULE_COLUMNS, row_names, shown_name
 from events.news._quality import outlying_dates
 
 if TYPE_CHECKING:
@@ -38,14 +39,15 @@ if TYPE_CHECKING:
 NO_EVENT = "No document contains an event."
 Y_LABEL = "documents with an event"
 Panels = Literal["actors", "one"]
-_MOST_HEIGHT = 4.0  # of a picture, in heights of its counts
 _COLUMNS = ("period", "period_start", "mean", "lower", "upper", "level", "one_best")
 _ACTOR = "name of the actor"  # a column that no table has
 _FEW = 6  # periods that have a label each
 _MOST_TICKS = 7
 _TICK_MONTHS = (1, 3, 6, 12, 24, 60, 120, 240, 600)  # between two ticks
 _SHORTEST_SPAN = 3  # months; ticks of shorter ones are at periods
-_LEGEND_ABOVE: dict[str, Any] = {"frameon": False, "fontsize": 9, "loc": "lower left", "bbox_to_anchor": (0.0, 1.0)}
+_GREYS = ("0.15", "0.5", "0.65", "0.35", "0.75", "0.0")
+_NUMBERS = ("mean", "lower", "upper")
+_LEGEND_ABOVE: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "handlelength": 3}
 _NEGLIGIBLE = 1e-4  # share of the largest probability below which counts are not drawn
 _INTERVALS = {"quantile": "credible interval", "hdi": "shortest credible interval", "normal": "normal interval"}
 
@@ -111,27 +113,34 @@ def date_axis(ax: Axes, table: pd.DataFrame) -> None:
     ax.set_xticks(days, labels)
 
 
-def _draw_band(
-    ax: Axes, counts: pd.DataFrame, *, colour: str, style: Any, mean: str, edge: float = 0.0
-) -> list[Artist]:
-    """Draw mean and credible interval as steps, because a count belongs to a whole period.
+def of_readers(counts: pd.DataFrame) -> pd.DataFrame:
+    """Counts whose mean and interval are those of what readers would count, where the table has these."""
+    if RULE_COLUMNS[0] not in counts:
+        return counts
+    return counts.assign(**{name: counts[rule] for name, rule in zip(_NUMBERS, RULE_COLUMNS, strict=True)})
 
-    `mean` is the legend of the line, and `edge` the line width of the band's edge.
+
+def _draw_band(
+    ax: Axes, counts: pd.DataFrame, *, colour: str, style: Any, mean: str, interval: str, width: float, edge: float
+) -> list[Artist]:
+    """Draw mean and interval as steps, because a count belongs to a whole period.
+
+    `mean` and `interval` are texts of the legend, `width` and `edge` line widths of the mean and of the band's edge.
     """
-    interval = f"{100.0 * float(counts['level'].iloc[0]):g}% credible interval"
     x = ends_of(counts)
     limits = stepped(counts["lower"]), stepped(counts["upper"])
-    look: dict[str, Any] = {"edgecolor": colour, "linestyle": style, "linewidth": edge, "label": interval}
+    level = f"{100.0 * float(counts['level'].iloc[0]):g}%"
+    look: dict[str, Any] = {"edgecolor": colour, "linestyle": style, "linewidth": edge, "label": f"{level} {interval}"}
     band = ax.fill_between(x, *limits, step="post", facecolor=(colour, 0.25), **look)
     steps = {"color": colour, "linestyle": style, "drawstyle": "steps-post", "label": mean}
-    return [*ax.plot(x, stepped(counts["mean"]), linewidth=1.6, **steps), band]
+    return [*ax.plot(x, stepped(counts["mean"]), linewidth=width, **steps), band]
 
 
-def event_band(ax: Axes, counts: pd.DataFrame, title: str = "") -> Axes:
-    """Draw the counts of one actor: shaded credible interval, posterior mean, and one best as a thin dashed line.
+def event_band(ax: Axes, counts: pd.DataFrame, title: str = "", *, grey: bool = False) -> Axes:
+    """Draw the counts of one actor: shaded interval, mean, and one best as a thin dashed line.
 
-    Tables of a run also have the interval of what readers would count, which is a grey band. It is cut where it is much
-    higher than the counts.
+    Mean and interval are what readers would count, where the table has it, and those of the rule's count are thin
+    beside them; otherwise they are those of the rule's count.
 
     Parameters
     ----------
@@ -141,6 +150,8 @@ def event_band(ax: Axes, counts: pd.DataFrame, title: str = "") -> Axes:
         Rows of one actor of `EventCounts.to_frame`, or of counts.csv. Without rows, a note is drawn.
     title
         Title of the panel.
+    grey
+        True to draw in shades of grey.
 
     Returns
     -------
@@ -152,50 +163,66 @@ def event_band(ax: Axes, counts: pd.DataFrame, title: str = "") -> Axes:
     ax.set_title(legible(title), loc="left", fontsize=10)
     if counts.empty:
         return say_instead(ax, NO_EVENT)
-    if RULE_ENDS[0] in counts:
-        limits = stepped(counts[RULE_ENDS[0]]), stepped(counts[RULE_ENDS[1]])
-        label = f"{100.0 * float(counts['level'].iloc[0]):g}% with the error of the rule"
-        ax.fill_between(ends_of(counts), *limits, step="post", color="0.9", linewidth=0.0, label=label)
-    _draw_band(ax, counts, colour=COLOURS[0], style="-", mean="posterior mean")
-    look: dict[str, Any] = {"color": COLOURS[1], "linestyle": (0, (4, 1.5)), "drawstyle": "steps-post"}
+    first, second, third = _GREYS[:3] if grey else COLOURS[:3]
+    main = of_readers(counts)
+    texts = ("posterior mean", "credible interval"), ("a reader would count", "interval, errors of the rule included")
+    mean, interval = texts[main is not counts]
+    _draw_band(ax, main, colour=first, style="-", mean=mean, interval=interval, width=1.6, edge=0.0)
+    if main is not counts:
+        inner = {"mean": "the rule counts", "interval": "interval of the rule's count"}
+        _draw_band(ax, counts, colour=third, style="-", **inner, width=0.8, edge=0.4)
+    look: dict[str, Any] = {"color": second, "linestyle": (0, (4, 1.5)), "drawstyle": "steps-post"}
     ax.plot(ends_of(counts), stepped(counts["one_best"]), linewidth=0.9, label="one best", **look)
-    _scale_counts(ax, [counts], ("upper", "mean", "one_best"))
+    _scale_counts(ax, [counts, main], ("upper", "mean", "one_best"))
     ax.margins(x=0.01)
     date_axis(ax, counts)
     bare_spines(ax)
     return ax
 
 
-def _draw_actors(ax: Axes, counts: pd.DataFrame, titles: Mapping[str, str], styles: Sequence[Any]) -> None:
+def fitted_legend(parent: Axes | Figure | SubFigure, handles: Sequence[Artist], **options: Any) -> None:
+    """Draw a legend in as many columns as fit into the figure, with lines that are broken where one is too long."""
+    labels = [str(handle.get_label()) for handle in handles]
+    widest = parent.figure.bbox.width if isinstance(parent, Axes) else parent.bbox.width
+    for n_letters, n_columns in ((n, columns) for n in (200, 40, 25, 15) for columns in (3, 2, 1)):
+        broken = [fill(label, n_letters) for label in labels]
+        legend = parent.legend(handles, broken, ncols=n_columns, frameon=False, fontsize=9, **options)
+        if legend.get_window_extent().width <= 0.85 * widest:
+            return
+        if (n_letters, n_columns) != (15, 1):
+            legend.remove()
+
+
+def _draw_actors(
+    ax: Axes, counts: pd.DataFrame, titles: Mapping[str, str], styles: Sequence[Any], colours: Sequence[str]
+) -> None:
     """Draw several actors, titles by name, on one pair of axes: a band, a colour and a line style for each."""
     drawn: list[pd.DataFrame] = []
+    interval = "credible interval" if RULE_COLUMNS[0] not in counts else "interval of what a reader would count"
+    counts = of_readers(counts)
     handles: list[Artist] = []
     for c, (actor, title) in enumerate(titles.items()):
-        colour, style = COLOURS[c % len(COLOURS)], styles[c % len(styles)]
+        colour, style = colours[c % len(colours)], styles[c % len(styles)]
         rows = counts[counts[_ACTOR] == actor]
         if rows.empty:
-            # Two entries, so that each actor has a column of the legend.
             handles += ax.plot([], [], color=colour, linestyle=style, label=f"{title}: no event")
-            handles += ax.plot([], [], linestyle="none", label=" ")
             continue
-        handles += _draw_band(ax, rows, mean=title, colour=colour, style=style, edge=0.6)
-        drawn.append(rows[["lower", "upper", "mean"]])
+        look: dict[str, Any] = {"colour": colour, "style": style, "width": 1.6, "edge": 0.6}
+        line, band = _draw_band(ax, rows, mean=title, interval=interval, **look)
+        handles.append(line)
+        drawn.append(rows)
     if not drawn:
         say_instead(ax, NO_EVENT)
         return
     _scale_counts(ax, drawn, ("upper", "mean"))
-    if len(titles) > 2:
-        handles = [*handles[::2], Patch(facecolor="0.8", label=handles[1].get_label())]
     ax.set_ylabel(Y_LABEL)
-    ax.legend(handles=handles, ncols=2, handlelength=3, **_LEGEND_ABOVE)
+    fitted_legend(ax, [*handles, Patch(facecolor="0.8", label=band.get_label())], **_LEGEND_ABOVE)
     bare_spines(ax)
 
 
 def _scale_counts(ax: Axes, tables: Sequence[pd.DataFrame], columns: Sequence[str]) -> None:
     """Scale the y axis for the counts of several tables, at least from 0 to 1, so that a mean of .01 looks small."""
     highest = max(float(rows[list(columns)].to_numpy().max()) for rows in tables)
-    with_error = [float(rows[RULE_ENDS[1]].max()) for rows in tables if RULE_ENDS[1] in rows]
-    highest = max([highest, *(min(each, _MOST_HEIGHT * max(highest, 1.0)) for each in with_error)])
     ax.set_ylim(min(0.0, *(float(rows["lower"].min()) for rows in tables)), 1.05 * max(1.0, highest))
     ax.yaxis.set_major_locator(MaxNLocator(nbins="auto", integer=True, min_n_ticks=1))
 
@@ -217,6 +244,7 @@ def event_bands(
     labels: Mapping[str, str] | None = None,
     y_label: str = Y_LABEL,
     size: tuple[float, float] | None = None,
+    grey: bool = False,
     fig: Figure | SubFigure | None = None,
 ) -> Figure | SubFigure:
     """Draw the counts of one event by actor, in small multiples or in one panel.
@@ -232,14 +260,16 @@ def event_bands(
     most
         Largest number of actors, at least 1; not used with `actors`.
     panels
-        "actors": a panel for each actor. "one": all actors in one panel, each with its mean and credible interval
-        alone.
+        "actors": a panel for each actor. "one": all actors in one panel, each with mean and interval alone: those of
+        what readers would count, where the table has them.
     labels
         Titles by actor, in place of name and code.
     y_label
         Label of the y axis.
     size
         Width and height in inches; by default they fit the panels. Not used with `fig`.
+    grey
+        True to draw in shades of grey.
     fig
         Figure to draw on; by default a new one.
 
@@ -270,7 +300,8 @@ def event_bands(
     if panels == "one" and titles:
         figure = figure_of(fig, size or (7.2, 3.6))
         ax = figure.subplots()
-        _draw_actors(ax, counts, {actor: legible(title) for actor, title in titles.items()}, LINE_STYLES)
+        shown_titles = {actor: legible(title) for actor, title in titles.items()}
+        _draw_actors(ax, counts, shown_titles, LINE_STYLES, _GREYS if grey else COLOURS)
         ax.set_ylabel(legible(y_label))
         ax.margins(x=0.01)
         date_axis(ax, counts[counts[_ACTOR] == shown[0]])
@@ -282,14 +313,12 @@ def event_bands(
         say_instead(axes[0], NO_EVENT)
         return figure
     for ax, (actor, title) in zip(axes, titles.items(), strict=False):
-        event_band(ax, counts[counts[_ACTOR] == actor], title)
+        event_band(ax, counts[counts[_ACTOR] == actor], title, grey=grey)
     for ax in axes[len(titles) :]:
         ax.set_visible(False)
     for ax in axes[max(0, len(titles) - columns) : len(titles)]:  # the lowest panel of each column
         ax.xaxis.set_tick_params(labelbottom=True)
-    handles, texts = axes[0].get_legend_handles_labels()
-    n_columns = 2 if len(texts) > 3 else 3
-    figure.legend(handles, texts, loc="outside upper right", ncols=n_columns, frameon=False, fontsize=9)
+    fitted_legend(figure, axes[0].get_legend_handles_labels()[0], loc="outside upper right")
     figure.supylabel(legible(y_label), fontsize=10)
     if actors is None and len(totals) > most:
         note = f"actors 1 to {most} of {len(totals)}, by documents with an event"
@@ -335,7 +364,8 @@ def actor_comparison(
     """Draw the counts of two actors, and below for each period the probability that each has more.
 
     In the lower panel, the first actor's probability is drawn from the bottom and the second's from the top; the gap
-    is the probability that both have the same count.
+    is the probability that both have the same count. Counts and probabilities are those of what readers would count,
+    where the tables have them.
 
     Parameters
     ----------
@@ -383,9 +413,11 @@ def actor_comparison(
     comparison = comparison[~comparison["period"].isin({*counts["period"]} - {*shown["period"]})]
     counts = shown.assign(**{_ACTOR: row_names(shown)})
     styles = LINE_STYLES[0], LINE_STYLES[3]
-    _draw_actors(above, counts[counts["period"].isin(comparison["period"])], titles, styles)
+    _draw_actors(above, counts[counts["period"].isin(comparison["period"])], titles, styles, COLOURS)
+    rule = "_rule" if "p_first_greater_rule" in comparison else ""
     edges = np.asarray(date2num(ends_of(comparison)), np.float64)  # type: ignore[no-untyped-call]
-    ends = (comparison["p_first_greater"].to_numpy(), 0.0), (1.0 - comparison["p_second_greater"].to_numpy(), 1.0)
+    greater = (comparison[f"p_{name}_greater{rule}"].to_numpy() for name in ("first", "second"))
+    ends = (next(greater), 0.0), (1.0 - next(greater), 1.0)
     for c, (title, (heights, baseline)) in enumerate(zip(titles.values(), ends, strict=True)):
         look: dict[str, Any] = {"facecolor": (COLOURS[c], (0.75, 0.35)[c]), "edgecolor": COLOURS[c], "linewidth": 0.0}
         label = f"{title} has more"
@@ -393,7 +425,7 @@ def actor_comparison(
     below.axhline(0.5, color="0.35", linewidth=0.8, linestyle=(0, (4, 2)))
     below.set(xlim=(edges[0], edges[-1]), ylim=(0.0, 1.0), ylabel="probability\n(white: as many)")
     below.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
-    below.legend(ncols=2, **_LEGEND_ABOVE)
+    fitted_legend(below, below.get_legend_handles_labels()[0], **_LEGEND_ABOVE)
     bare_spines(below)
     date_axis(below, comparison)
     return figure

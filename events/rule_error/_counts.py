@@ -13,7 +13,7 @@ import pyarrow as pa
 from corefsample._arrays import Floats, Ints, pd
 from corefsample._random import document_key
 from events.counts._event_counts import CountsOfRules
-from events.evidence._columns import RULE_ENDS, group_columns, role_columns
+from events.evidence._columns import P_COLUMNS, RULE_COLUMNS, group_columns, role_columns
 from events.rule_error._model import Cell, RuleError, RuleErrorModel, kind_of, miss_exposure
 
 READER: Final = ("reader_probability", "reader_lower", "reader_upper")  # columns of the evidence
@@ -196,8 +196,9 @@ class CountTables:
     ----------
     table, totals, compared
         Tables of counts by period, of totals over all documents, and of comparisons (None without). With the error of
-        rules they have the columns `RULE_ENDS`: a central interval of the number of documents in which readers see the
-        event, at the level of the table.
+        rules they have the columns `RULE_COLUMNS`: the expected number of documents in which readers see the event, and
+        its central interval at the level of the table; comparisons have those of the difference, and P of `P_COLUMNS`
+        in columns whose names end in "_rule".
     samples
         Sampled counts: see `events.counts._event_counts.CountsOfRules.samples`.
     schema
@@ -243,7 +244,7 @@ class CountTables:
 def tables_with_error(
     tables: CountTables, model: RuleErrorModel, kinds: Mapping[str, str], *, seed: int
 ) -> CountTables:
-    """Add intervals of what readers would count to the tables of a run.
+    """Add what readers would count to the tables of a run: expected numbers and intervals.
 
     Parameters
     ----------
@@ -271,7 +272,7 @@ def tables_with_error(
     samples = tables.samples
     keys = zip(*(samples[name].to_pylist() for name in ("event", *roles, *by, "period")), strict=True)
     counts_of = dict(zip(keys, samples["counts"].to_numpy(), strict=True))
-    table, ends_of_totals = tables.table.assign(**dict.fromkeys(RULE_ENDS, 0.0)), []
+    table, of_totals = tables.table.assign(**dict.fromkeys(RULE_COLUMNS, 0.0)), []
     readers: dict[tuple[str, ...], Floats] = {}
     drawn: dict[tuple[str, ...], pd.DataFrame] = {}
     largest, expected = (False, 0.0), dict[str, Any]()
@@ -291,31 +292,42 @@ def tables_with_error(
         kind = kind_of(actor, kinds)
         error = model.draws(Cell(kind, event, actor, corpus), n_draws, rng)
         true = true_counts(sampled, n_docs, error, rng)
-        table.loc[rows.index, list(RULE_ENDS)] = central_interval(true, level).T
-        ends_of_totals.append(central_interval(true.sum(axis=1), level))  # in the order of the rows of totals
+        table.loc[rows.index, list(RULE_COLUMNS)] = mean_and_interval(true, level).T
+        of_totals.append(mean_and_interval(true.sum(axis=1), level))  # in the order of the rows of totals
         mean = float(rows["mean"].sum())
-        if (rank := (kind in ("named", "country"), mean)) > largest and mean > 0.0 and n_docs.sum() > _N_LABELS:
+        if (rank := (kind in ("named", "country"), mean)) > largest and mean > 0.0:
             largest = rank
+            expected = {"event": event, "actor": actor, "counted": mean}
+            expected |= dict(zip(("mean", "lower", "upper"), of_totals[-1].tolist(), strict=True))
             # Half of the labels are of documents that the rule counts; a small stratum leaves labels to the other.
             sizes = np.array([mean, n_docs.sum() - mean])
             labels, used = np.clip(_N_LABELS - sizes[::-1], _N_LABELS // 2, _N_LABELS), sizes > 0.0
-            width = expected_width(sizes[used], np.array([1.0, 0.0])[used], labels[used], error, level)
-            expected = {"event": event, "actor": actor, "width_after": width, "n_labels": _N_LABELS}
-            expected |= dict(zip(("lower", "upper"), ends_of_totals[-1].tolist(), strict=True))
+            if n_docs.sum() > _N_LABELS:
+                width = expected_width(sizes[used], np.array([1.0, 0.0])[used], labels[used], error, level)
+                expected |= {"width_after": width, "n_labels": _N_LABELS}
         if actor in compared_actors:
             drawn[(event, actor, *group)] = pd.DataFrame(true, columns=rows["period"])
         probabilities = reader_probability(_GRID, sampled, n_docs, error, rng)
-        readers[event, *codes] = np.vstack([probabilities.mean(axis=0), central_interval(probabilities, level)])
-    schema = pa.schema([*tables.schema, *((name, pa.float64()) for name in RULE_ENDS)], tables.schema.metadata)
-    totals = tables.totals.assign(**dict(zip(RULE_ENDS, np.reshape(ends_of_totals, (-1, 2)).T, strict=True)))
+        readers[event, *codes] = mean_and_interval(probabilities, level)
+    schema = pa.schema([*tables.schema, *((name, pa.float64()) for name in RULE_COLUMNS)], tables.schema.metadata)
+    totals = tables.totals.assign(**dict(zip(RULE_COLUMNS, np.reshape(of_totals, (-1, 3)).T, strict=True)))
     if comparisons is not None:
-        comparisons = comparisons.assign(**dict.fromkeys(RULE_ENDS, 0.0))
-        for row, compared in comparisons.iterrows():
+        values = []
+        for _, compared in comparisons.iterrows():
             pair = [(compared["event"], compared[name], *compared[by]) for name in ("first", "second")]
             first, second = (drawn[key][compared["period"]].to_numpy() if key in drawn else 0 for key in pair)
-            comparisons.loc[row, list(RULE_ENDS)] = central_interval(np.atleast_1d(first - second), compared["level"])
+            difference = np.atleast_1d(first - second)
+            shares = [(np.sign(difference) == sign).mean() for sign in (1, 0, -1)]
+            values.append([*shares, *mean_and_interval(difference, compared["level"])])
+        names = [*(f"{name}_rule" for name in P_COLUMNS), *RULE_COLUMNS]
+        comparisons = comparisons.assign(**dict(zip(names, np.reshape(values, (-1, 6)).T, strict=True)))
     reference = {**model.summary(), **expected}
     return CountTables(table, totals, comparisons, samples, schema, reference, readers)
+
+
+def mean_and_interval(draws: Floats | Ints, level: float) -> Floats:
+    """Mean and ends of the central interval of the draws in each column: float64 (3, ...)."""
+    return np.stack([draws.mean(axis=0), *central_interval(draws, level)])
 
 
 def central_interval(draws: Floats | Ints, level: float) -> Floats:

@@ -76,7 +76,7 @@ def test_an_outcome_of_the_evidence_is_that_of_a_run_with_it(news: Path, run: Pa
     table = again(run, tmp_path / "again", outcome=OUTCOMES)
     expected = pd.read_parquet(tmp_path / "run" / "counts.parquet")
     assert table["mean_named"].sum() < table["mean"].sum()
-    ends = ["lower_rule", "upper_rule"]
+    ends = ["mean_rule", "lower_rule", "upper_rule"]
     for event in ("either", "noone", "any", "attack"):
         rows, expected_rows = (each[each["event"] == event].reset_index(drop=True) for each in (table, expected))
         pd.testing.assert_frame_equal(rows.drop(columns=ends), expected_rows.drop(columns=ends))

@@ -66,13 +66,14 @@ def test_labels_stand_beside_p_and_labelled_documents_come_first(run: Path, audi
 
 def test_the_outer_band_of_an_audited_actor_is_that_of_the_audit(run: Path, audit: Path) -> None:
     before, after = (read_report(run, audit=folder).counts["actors"] for folder in (None, audit))
-    audited = pd.read_csv(audit / "audited.csv").query("period != 'total'").groupby("actor")[["lower", "upper"]].sum()
+    audited = pd.read_csv(audit / "audited.csv").query("period != 'total'")
+    audited = audited.groupby("actor")[["estimate", "lower", "upper"]].sum()
     changed = set()
     for actor, unaudited in zip(after, before, strict=True):
-        ends = [sum(actor[name]) for name in ("lower_rule", "upper_rule")]
-        if ends != [sum(unaudited[name]) for name in ("lower_rule", "upper_rule")]:
+        ends = [sum(actor[name]) for name in ("mean_rule", "lower_rule", "upper_rule")]
+        if ends != [sum(unaudited[name]) for name in ("mean_rule", "lower_rule", "upper_rule")]:
             changed.add(actor["same"]["actor"])
-            assert ends == audited.loc[actor["same"]["actor"]].tolist()
+            assert ends == pytest.approx(audited.loc[actor["same"]["actor"]].tolist())
     assert changed == set(audited.index)
 
 

@@ -113,7 +113,7 @@ def test_two_countries_stand_above_the_probability_that_each_has_more() -> None:
     assert below.get_ylim() == (0.0, 1.0)
     words = [text.get_text() for ax in (above, below) for text in ax.get_legend().get_texts()]
     interval = "90% credible interval"
-    assert words == ["Aland (AAA)", interval, "BBB", interval, "Aland (AAA) has more", "BBB has more"]
+    assert words == ["Aland (AAA)", "BBB", interval, "Aland (AAA) has more", "BBB has more"]
 
 
 # --- one count ---------------------------------------------------------------------------------------------

@@ -13,6 +13,8 @@ from corefsample.errors import InputError
 from events.rule_error._counts import error_generator, true_counts
 from events.rule_error._model import COLUMNS, Cell, fit_rule_error, kind_of, read_reference
 
+READERS = ["mean_rule", "lower_rule", "upper_rule"]
+
 pytestmark = pytest.mark.parametrize("case", ["events"], indirect=True)
 
 
@@ -44,10 +46,10 @@ def test_intervals_are_quantiles_of_draws_of_what_readers_count(
         true = true_counts(sampled[np.arange(1000) % 60], rows["n_docs"].to_numpy(), rule, rng)
         for t in range(len(rows)):
             ordered = np.sort(true[:, t])  # the 25th and the 975th of 1,000
-            assert rows[["lower_rule", "upper_rule"]].iloc[t].tolist() == [ordered[24], ordered[974]]
+            assert rows[READERS].iloc[t].tolist() == [ordered.mean(), ordered[24], ordered[974]]
         ordered = np.sort(true.sum(axis=1))
         total = totals[totals["actor"] == actor].iloc[0]
-        assert total[["lower_rule", "upper_rule"]].tolist() == [ordered[24], ordered[974]]
+        assert total[READERS].tolist() == [ordered.mean(), ordered[24], ordered[974]]
         assert total["mean"] == pytest.approx(rows["mean"].sum())
 
 
@@ -81,7 +83,8 @@ def test_the_evidence_has_the_probability_that_a_reader_says_yes(
     assert summary["ratio_lower"] == summary["ratio_upper"] == 1.0
     assert summary["width_after"] >= 0.0
     totals = pd.read_csv(out / "totals.csv").set_index("actor").loc[summary["actor"]]
-    assert (summary["lower"], summary["upper"]) == (totals["lower_rule"], totals["upper_rule"])
+    assert [summary[name] for name in ("mean", "lower", "upper")] == totals[READERS].tolist()
+    assert summary["counted"] == totals["mean"]
 
 
 def test_labels_are_suggested_for_the_named_actor_with_the_largest_total(
@@ -106,6 +109,7 @@ def test_a_difference_has_the_draws_of_both_actors(case: Case, tmp_path: Path, r
     for row in compared.itertuples(index=False):
         first, second = ends.get((row.first, row.period), (0, 0)), ends.get((row.second, row.period), (0, 0))
         assert first[0] - second[1] <= row.lower_rule <= row.upper_rule <= first[1] - second[0]
+        assert row.p_first_greater_rule + row.p_equal_rule + row.p_second_greater_rule == pytest.approx(1.0)
 
 
 def test_a_wrong_table_is_an_error_before_the_work(case: Case, tmp_path: Path) -> None:
