@@ -312,15 +312,15 @@ def tables_with_error(
     schema = pa.schema([*tables.schema, *((name, pa.float64()) for name in RULE_COLUMNS)], tables.schema.metadata)
     totals = tables.totals.assign(**dict(zip(RULE_COLUMNS, np.reshape(of_totals, (-1, 3)).T, strict=True)))
     if comparisons is not None:
-        values = []
+        differences = []
         for _, compared in comparisons.iterrows():
             pair = [(compared["event"], compared[name], *compared[by]) for name in ("first", "second")]
             first, second = (drawn[key][compared["period"]].to_numpy() if key in drawn else 0 for key in pair)
             difference = np.atleast_1d(first - second)
             shares = [(np.sign(difference) == sign).mean() for sign in (1, 0, -1)]
-            values.append([*shares, *mean_and_interval(difference, compared["level"])])
-        names = [*(f"{name}_rule" for name in P_COLUMNS), *RULE_COLUMNS]
-        comparisons = comparisons.assign(**dict(zip(names, np.reshape(values, (-1, 6)).T, strict=True)))
+            differences.append([*shares, *mean_and_interval(difference, compared["level"])])
+        columns = [*(f"{name}_rule" for name in P_COLUMNS), *RULE_COLUMNS]
+        comparisons = comparisons.assign(**dict(zip(columns, np.reshape(differences, (-1, 6)).T, strict=True)))
     reference = {**model.summary(), **expected}
     return CountTables(table, totals, comparisons, samples, schema, reference, readers)
 
