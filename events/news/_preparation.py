@@ -302,6 +302,27 @@ def without_head(text: str) -> tuple[list[Note], str]:
     return notes, _EDITORIAL.sub(" ", body) if remarks else body
 
 
+# Credits, rights and links that end an article.
+_TAIL = re.compile(
+    rf"""(?:\A|\n|[.!?)\]"'”’])\s*(?:
+    [(\[]?(?:(?:additional|with)\ )?(?:reporting|writing|editing|compiled|edited|written)\ (?:and\ \w+\ )?by\b[^\n]*
+    |[^\n.]*\bcontributed\ to\ this\ (?:report|story|article)\.?\)?
+    |(?:copyright\b|©|\(c\)\ \d{{4}}|all\ rights\ reserved|source:|subscribe\ to)[^\n]*
+    |(?:read|see|click)\b[^\n.:]*\b(?:more|here|our\ (?:web)?site)\b[^\n]*
+    |[-–—(]*\s*(?-x:{_AGENCY})(?:/\w+)*\)?\.?
+    )[\s_]*\Z""",
+    re.I | re.X,
+)
+
+
+def body_words(text: str) -> list[str]:
+    """Words of an article in lower case, without HTML, its head, and the credits, rights and links at its end."""
+    _, body = without_head(cleaned(text))
+    while match := _TAIL.search(body, max(len(body) - 3 * _LONGEST, 0)):
+        body = body[: match.start()].rstrip()
+    return re.findall(r"[^\W_]+|[%$€£]", body.casefold())
+
+
 def _piece(text: str, *, in_capitals: bool) -> tuple[Kind, int] | None:
     """Kind and length of the piece with which a text begins; None if it begins with a sentence."""
     if match := _BRACKETED.match(text) or _NOTE.match(text) or _ARCHIVE_LINE.match(text):

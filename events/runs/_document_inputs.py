@@ -35,6 +35,7 @@ from corefsample.formats import DocumentStream
 from corefsample.formats.annotated._annotations import OnCrossing
 from events.news._articles import ArticleStream
 from events.news._fields import Article
+from events.news._preparation import body_words
 from events.news._quality import Duplicates
 
 Kind = Literal["scored", "corefud", "conll2012", "news"]
@@ -178,9 +179,9 @@ class DocumentInputs(FileSeries):
         Function that is called with the doc_id and the metadata of each document; documents for which it returns false
         are left out. By default, all documents are read.
     duplicates
-        Treatment of articles whose words are those of an earlier one, whatever their case, punctuation and headline:
-        "keep" or "drop". They are then listed in `repeated`; some 150 bytes of memory are used for each text. By
-        default, texts are not compared.
+        Treatment of articles whose words are those of an earlier one, whatever their case, punctuation, headline,
+        dateline, credits and markup: "keep" or "drop". They are then listed in `repeated`; some 150 bytes of memory are
+        used for each text. By default, texts are not compared.
 
     Attributes
     ----------
@@ -258,7 +259,7 @@ class DocumentInputs(FileSeries):
                     continue
                 is_new = doc_ids.add(document.doc_id)
                 if is_new and self.duplicates is not None and self.kind_of[path] == "news":
-                    words = re.findall(r"\w+", document.text.casefold())
+                    words = body_words(document.text)
                     digest = hashlib.blake2b(" ".join(words).encode("utf-8", "replace"), digest_size=12).digest()
                     first_id = (
                         document.doc_id if len(words) < _FEWEST_WORDS else texts.setdefault(digest, document.doc_id)

@@ -189,7 +189,8 @@ class ReadingOptions(Options):
     fix_text
         Repair characters of a wrong encoding with ftfy (extra `text`).
     duplicates
-        Articles that repeat the text (at least 20 words) of an earlier one: keep them with a warning, or drop them.
+        Articles that repeat the words (at least 20) of an earlier one, if under another dateline or with other credits
+        or markup: keep them with a warning, or drop them.
     parses
         Number of parses to draw of each text, so that intervals cover errors of the parse. [default: the pipeline's
         single parse]

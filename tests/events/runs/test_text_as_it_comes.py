@@ -10,6 +10,7 @@ import pytest
 from run_cases import score_corpus, stop_after
 
 from corefsample import read_documents
+from events.news._preparation import body_words
 from events.news._quality import TextTally
 from events.runs._run_options import ScoringOptions
 
@@ -59,6 +60,24 @@ COPIED = {
     "short again": "France attacked Iraq .",
     "last": f"“France” attacked Iraq {WORDS}",
 }
+BODY = f"France attacked Iraq. {WORDS} Nine died."
+# Versions of BODY, and texts that are not: with another figure, without a sentence, with other words at their end.
+COPIES = [
+    *(f"{head}{BODY}" for head in ("NAIROBI, Kenya (AP) — ", "UPDATE 2-", "By Jane Doe\n\nPARIS (Xinhua) -- ")),
+    *(
+        f"{BODY} {tail}"
+        for tail in ("(Reporting by A. B.; Editing by C. D.)", "\n© 2026 AFP", "Read more on our site.")
+    ),
+    *(f"<p>{BODY.replace(' Nine', '</p><p>Nine')}</p>", BODY.upper(), f"{BODY} (Reuters)\n\nCopyright 2026 Reuters."),
+]
+OTHERS = [BODY.replace("Nine", name) for name in ("9", "Ten", "")]
+OTHERS += [f"{BODY} {text}" for text in ("He wrote by hand.", "The army told Reuters.", "Report by 9.")]
+OTHERS += [BODY.replace("town 5", "town 50"), BODY.replace("Nine", "Nine %"), f"{BODY} They read more. "]
+
+
+def test_versions_of_one_story_are_recognised_by_the_words_of_its_body() -> None:
+    assert [text for text in COPIES if body_words(text) != body_words(BODY)] == []
+    assert len({tuple(body_words(text)) for text in (BODY, *OTHERS)}) == 1 + len(OTHERS)
 
 
 @pytest.fixture
