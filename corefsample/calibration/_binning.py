@@ -225,18 +225,18 @@ def block_bin_pairs(
     array([[1., 2.],
            [1., 0.]])
     """
-    words = _packed(q, y)
-    codes, names = _validation.coded("documents", documents, words.shape[0])
+    predictions, labels = _validation.pair_arrays(q, y)
+    codes, names = _validation.coded("documents", documents, predictions.shape[0])
     indptr = np.concatenate(([0], np.cumsum(np.bincount(codes, minlength=len(names)))))
-    grouped = np.empty_like(words)
-    words_by_block(words, codes, indptr, grouped)
-    for begin, end in pairwise(indptr.tolist()):
-        grouped[begin:end].sort()  # so that the order of the rows cannot change a sum
+    words = _packed(predictions, labels)
     words.sort()
     bins = _bins_of_words(words, bin_size, n_bins, strategy)
+    pack_by_block(predictions, labels, codes, indptr, words)  # in place, because there may be millions of pairs
+    for begin, end in pairwise(indptr.tolist()):
+        words[begin:end].sort()  # so that the order of the rows cannot change a sum
     last = (bins.q_max.view(np.uint64) << U1) | U1
     n, sum_q, sum_y = np.zeros((3, len(names), bins.n_bins))
-    block_sums(grouped, indptr, last, n, sum_q, sum_y)
+    block_sums(words, indptr, last, n, sum_q, sum_y)
     return BlockBins(bins, n, sum_q, sum_y)
 
 
@@ -412,12 +412,12 @@ def sorted_sums(
 
 
 @kernel
-def words_by_block(words: Words, codes: Ints32, indptr: Ints, grouped: Words) -> None:
-    """Group words by block: those of block t go to grouped[indptr[t]:indptr[t + 1]]."""
+def pack_by_block(q: Floats, y: npt.NDArray[Any], codes: Ints32, indptr: Ints, words: Words) -> None:
+    """Pack valid pairs into words by block: those of block t go to words[indptr[t]:indptr[t + 1]]."""
     positions = indptr[:-1].copy()
-    for i in range(words.shape[0]):
+    for i in range(q.shape[0]):
         t = codes[i]
-        grouped[positions[t]] = words[i]
+        words[positions[t]] = (np.float64(q[i]).view(np.uint64) << U1) | np.uint64(y[i] == 1)
         positions[t] += 1
 
 

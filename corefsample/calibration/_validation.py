@@ -42,7 +42,7 @@ def pair_arrays(
     labels = np.ascontiguousarray(_plain(names[1], y, "biuf", "labels 0 or 1"))
     if labels.dtype.kind == "b":
         labels = labels.view(np.uint8)
-    else:
+    elif labels.dtype != np.uint8:
         labels = labels.astype(np.float64 if labels.dtype.kind == "f" else np.int64, copy=False)
     require_length(names[1], labels, predictions.shape[0], names[0])
     if predictions.shape[0] == 0:

@@ -91,8 +91,9 @@ def link_tables(documents: Iterable[ScoredDocument], *, unannotated: Unannotated
         Treatment of mentions without an annotated entity: "skip" (the default) leaves out every pair with such a
         mention; "single" treats each as a separate entity.
     """
-    columns: list[tuple[Floats, Bytes, Ints8, Ints8]] = []
-    doc_ids: list[str] = []
+    # Buffers that grow, because a concatenation would take twice the memory.
+    columns = [bytearray() for _ in range(4)]
+    doc_ids, sizes = list[str](), list[int]()
     digests: dict[str, bytes] = {}
     n_without_gold = n_unannotated = 0
     for document in _checks.elements("documents", documents, ScoredDocument, hint=_checks.READS):
@@ -112,17 +113,19 @@ def link_tables(documents: Iterable[ScoredDocument], *, unannotated: Unannotated
                 [_KIND_OF_UPOS.get(upos[head], _NOUN) for head in document.mentions[:, 2].tolist()], np.intp
             )
             pair_kinds = _PAIR_CODE[kinds[earlier], kinds[later]]
-        columns.append((q, y, distances, pair_kinds))
+        for column, values in zip(columns, (q, y, distances, pair_kinds), strict=True):
+            column += values.data
+        sizes.append(len(q))
         doc_ids.append(document.doc_id)
         spans = np.ascontiguousarray(document.mentions[:, :2], np.int64)
         digests[document.doc_id] = hashlib.blake2b(spans.tobytes() + entities.tobytes(), digest_size=16).digest()
         n_unannotated += sum(entity is None for entity in document.gold)
     names = tuple(sorted(digests))
     rank = {doc_id: code for code, doc_id in enumerate(names)}
-    codes = np.repeat(np.array([rank[doc_id] for doc_id in doc_ids], np.int32), [len(q) for q, *_ in columns])
-    empty = np.empty(0), np.empty(0, np.uint8), np.empty(0, np.int8), np.empty(0, np.int8)
-    q, y, group, kind = (np.concatenate(column) for column in zip(*(columns or [empty]), strict=True))
-    return LinkTables(q, y, codes, group, kind, names, digests, len(columns), n_without_gold, n_unannotated)
+    arrays = (np.frombuffer(*column) for column in zip(columns, (np.float64, np.uint8, np.int8, np.int8), strict=True))
+    q, y, distances, pair_kinds = arrays
+    codes = np.repeat(np.array([rank[doc_id] for doc_id in doc_ids], np.int32), sizes)
+    return LinkTables(q, y, codes, distances, pair_kinds, names, digests, len(sizes), n_without_gold, n_unannotated)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -283,11 +286,12 @@ def calibrate_links(
     if bin_size is None:
         bin_size = binning.default_bin_size(tables.n_pairs)
     _checks.whole("bin_size", bin_size, 1)
-    parts = [("all", "all pairs", np.ones(tables.n_pairs, np.bool_))]
+    parts: list[tuple[str, str, Ints8 | None, int]] = [("all", "all pairs", None, 0)]
     for partition, names, codes in (("distance", DISTANCES, tables.distances), ("kind", PAIR_KINDS, tables.pair_kinds)):
-        parts += [(partition, name, codes == code) for code, name in enumerate(names) if code in codes]
+        parts += [(partition, name, codes, code) for code, name in enumerate(names) if code in codes]
     groups = []
-    for number, (partition, name, is_member) in enumerate(parts, start=1):
+    for number, (partition, name, codes_of_pairs, code) in enumerate(parts, start=1):
+        is_member = slice(None) if codes_of_pairs is None else codes_of_pairs == code
         members = tables.q[is_member], tables.y[is_member], tables.documents[is_member]
         blocks = binning.block_bin_pairs(*members, bin_size=bin_size)
         bins, has_blocks = blocks.bins, blocks.n_blocks > 1
