@@ -31,7 +31,7 @@ def run_count(run: PathLike, options: CountAgainOptions) -> Summary:
 
     _checks.instance("options", options, CountAgainOptions)
     result = count_again(run, options)
-    values = {name: value for name, value in result.items() if name not in ("counts", "totals")}
+    values = {name: value for name, value in result.items() if name not in ("counts", "totals", "outside")}
     names = {"Counts": "counts.csv", "Totals": "totals.csv", "Comparisons": "comparisons.csv"}
     shown: list[str | Table] = [f"{counted(result['n_documents'], 'document')} of {', '.join(result['events'])}."]
     if options.by:
@@ -42,12 +42,13 @@ def run_count(run: PathLike, options: CountAgainOptions) -> Summary:
     if totals.empty:
         shown.append("No document contains an event: the tables have headers and no rows.")
     else:
-        head = totals.nlargest(_N_SHOWN, "mean", keep="first")
+        head = totals.nlargest(_N_SHOWN, "mean_rule" if "mean_rule" in totals else "mean", keep="first")
         head = head.drop(columns=["sd", "level"])
         cells = head.map(lambda value: f"{value:.4g}" if isinstance(value, float) else str(value))
         shown.append(Table([str(name) for name in head.columns], cells.values.tolist(), "Highest totals:"))
     files = existing_files(result["out"], names)
-    return Summary(values=values, shown=shown, files=files, result=result)
+    notices = [*filter(None, [result["outside"]])]
+    return Summary(values=values, shown=shown, notices=notices, files=files, result=result)
 
 
 command = Command(CountAgainOptions, run_count, "run")

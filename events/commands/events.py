@@ -71,22 +71,19 @@ def summary_of_run(run: Mapping[str, Any]) -> Summary:
     from corefsample._lazy import can_report, install_hint
     from corefsample.files._paths import joined
     from events.counts._run_tables import CountNotes
-    from events.news._quality import outlying_notice, set_aside_before
+    from events.news._quality import set_aside_before
 
     names = {"Picture": "bands.png", "Compared": "comparison.png", "Counts": "counts.csv", "Evidence": "evidence.csv"}
     files = existing_files(run["out"], {**names, "Report": "report.html"})
     if "Report" not in files:
         missing = "" if can_report() else f" ({install_hint('report')})"
         files["Explore"] = f"corefsample report {shlex.quote(run['out'])}{missing}"
-    periods = run["counts"].dropna(subset="period_start").drop_duplicates("period").sort_values("period_start")
-    days = periods["period_start"].to_numpy().astype("datetime64[D]")
-    outliers = outlying_notice(days, periods["n_docs"].to_numpy("int64"), periods["period"].tolist())
     notices = [
         *set_aside(run["n_quarantined"], joined(run["out"], "quarantine.jsonl")),
         *set_aside_before(run),
-        *filter(None, [outliers, CountNotes(run["merged_actors"]).unsettled()]),
+        *filter(None, [run["outside"], CountNotes(run["merged_actors"]).unsettled()]),
     ]
-    values = {name: value for name, value in run.items() if name not in ("counts", "totals", "inputs")}
+    values = {name: value for name, value in run.items() if name not in ("counts", "totals", "inputs", "outside")}
     return Summary(values=values, shown=[*_shown(run)], notices=notices, files=files, result=run)
 
 

@@ -18,7 +18,7 @@ from corefsample.errors import ParameterError, shown
 from events.counts._event_counts import EventCounts, Interval
 from events.counts._evidence import read_evidence
 from events.counts._run_tables import verified_record
-from events.evidence._columns import ACTOR, NO_PERIOD, TIMESTAMP, EventKey
+from events.evidence._columns import ACTOR, TIMESTAMP, EventKey
 from events.rules._format import ANYBODY
 
 if TYPE_CHECKING:
@@ -326,7 +326,7 @@ def count_samples(counts: EventCounts, actors: Sequence[str] | None = None) -> C
         actors=tuple(key.name for key in keys),
         periods=tuple(period.label for period in periods),
         period_starts=np.array([period.start for period in periods], "datetime64[D]"),
-        n_docs=np.bincount(numbers[numbers != NO_PERIOD] - span.start, minlength=len(span)).astype(np.int64),
+        n_docs=np.array([(numbers == number).sum() for number in span], np.int64),
         one_best=one_best,
         event=counts.event,
         columns=counts.columns,

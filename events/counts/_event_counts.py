@@ -132,6 +132,9 @@ class EventCounts:
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row for each actor and period, including periods without documents.
 
+        The periods are those of the bulk of the documents. `occurrences.outside` says which documents have dates far
+        from all others; totals have these too.
+
         Returns
         -------
         pandas.DataFrame
@@ -146,7 +149,7 @@ class EventCounts:
             event has no actor). With groups of documents, their columns follow period_start, and every group has all
             periods.
         """
-        return self.rows(self.events(), self.all_periods())
+        return self.rows(self.events(), self.listed_periods())
 
     def totals(self) -> pd.DataFrame:
         """Table of the totals over all periods and documents without a date, one row for each actor.
@@ -275,19 +278,20 @@ class EventCounts:
         return sorted((self.cells.keys[key] for key in with_evidence), key=lambda key: key.name)
 
     def periods(self) -> list[_columns.Period]:
-        """Every period from the first with a document to the last."""
+        """Every period from the first of the bulk of the documents to the last, or of all documents on request."""
         return self.occurrences.calendar.periods(self.occurrences.span)
 
-    def all_periods(self) -> list[_columns.Period]:
-        """Every period, followed by the period "undated" if there are documents without a date."""
+    def listed_periods(self) -> list[_columns.Period]:
+        """Every period of tables, followed by the period "undated" if there are documents without a date."""
         is_undated = bool((self.occurrences.periods == _columns.NO_PERIOD).any())
         return [*self.periods(), *(self.occurrences.calendar.periods([_columns.NO_PERIOD]) if is_undated else [])]
 
     def period(self, label: str) -> _columns.Period:
         """Return the period with a label ("1999Q2", "undated"), or raise ParameterError."""
-        periods = {period.label: period for period in self.all_periods()}
+        numbers = sorted({*self.occurrences.periods.tolist(), *self.occurrences.span})
+        periods = {period.label: period for period in self.occurrences.calendar.periods(numbers)}
         if not isinstance(label, str) or label not in periods:
-            labels = list(periods)
+            labels = [period.label for period in self.periods()]
             rule = f"from {labels[0]} to {labels[-1]}" if labels else "of a corpus with documents"
             raise ParameterError(f"must be one {rule}, got {label!r}", parameter="period")
         return periods[label]
@@ -438,7 +442,8 @@ class CountsOfRules:
         """
         rows, sampled = [], [np.zeros(0, np.int32)]
         for counts in self.of_rules:
-            cells, labels = counts.cells, {period.number: period.label for period in counts.all_periods()}
+            cells = counts.cells
+            periods = counts.occurrences.calendar.periods(cells.period)
             listed = np.flatnonzero(cells.has_evidence)
             positions = np.full(len(cells.key), -1)
             positions[listed] = np.arange(len(listed))
@@ -446,7 +451,7 @@ class CountsOfRules:
             for cell in listed.tolist():
                 values = cells.keys[cells.key[cell]].cells(counts.columns, self.roles)
                 values |= zip(counts.by, counts.occurrences.groups[cells.group[cell]], strict=True)
-                rows.append({"event": counts.event, **values, "period": labels[int(cells.period[cell])]})
+                rows.append({"event": counts.event, **values, "period": periods[cell].label})
         names = ("event", *self.roles, *self.of_rules[0].by, "period")
         flat = np.concatenate(sampled)
         offsets = np.arange(len(rows) + 1) * (len(flat) // max(len(rows), 1))

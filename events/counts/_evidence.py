@@ -91,6 +91,7 @@ class Evidence:
         by: str | Sequence[str] = (),
         level: float = 0.95,
         interval: Interval = "quantile",
+        all_periods: bool = False,
     ) -> EventCounts:
         """Posterior counts of the documents, with credible intervals: see `EventCounts`.
 
@@ -105,6 +106,8 @@ class Evidence:
             "outlet". A document without the field is in the group "".
         level, interval
             Probability of each credible interval, in (0, 1), and kind of interval: see `EventCounts`.
+        all_periods
+            True to list all periods, even those from a date that is far from all others.
 
         Raises
         ------
@@ -118,7 +121,7 @@ class Evidence:
             shown = "none" if event is None else repr(event)
             raise ParameterError(f"must be one of {', '.join(self.settings.columns)}, got {shown}", parameter="event")
         by = _names(by)
-        return EventCounts(self.occurrences(period, by), event, by, level, interval)
+        return EventCounts(self.occurrences(period, by, all_periods), event, by, level, interval)
 
     def counts_of_all(
         self,
@@ -127,10 +130,11 @@ class Evidence:
         by: str | Sequence[str] = (),
         level: float = 0.95,
         interval: Interval = "quantile",
+        all_periods: bool = False,
     ) -> CountsOfRules:
         """Posterior counts of every rule and outcome, as one result: see `counts`."""
         by = _names(by)
-        arrays = self.occurrences(period, by)
+        arrays = self.occurrences(period, by, all_periods)
         of_rules = (EventCounts(arrays, event, by, level, interval) for event in self.settings.columns)
         return CountsOfRules(tuple(of_rules), self.settings.roles)
 
@@ -147,9 +151,9 @@ class Evidence:
         """
         return self.counts_of_all(level=level, interval=interval).to_frame()
 
-    def occurrences(self, period: str | None = None, by: Sequence[str] = ()) -> Occurrences:
+    def occurrences(self, period: str | None = None, by: Sequence[str] = (), all_periods: bool = False) -> Occurrences:
         """The evidence as arrays."""
-        return occurrences(self.settings, self.rows, self.documents, period, by)
+        return occurrences(self.settings, self.rows, self.documents, period, by, all_periods)
 
     def evidence(self) -> pd.DataFrame:
         """Table of evidence, one row for each document and event with P > 0: see `evidence_schema`.

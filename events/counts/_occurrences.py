@@ -16,6 +16,7 @@ from corefsample._random import agreement_bound, monte_carlo_errors
 from events.evidence._columns import NO_PERIOD, Calendar, EventKey, EvidenceSettings, count_columns
 from events.evidence._documents_table import ALL_DOCUMENTS_SCHEMA
 from events.evidence._sorted_rows import SortedRows
+from events.news._quality import outlying_dates, outlying_notice
 
 MOST_PERIODS = 100_000  # from the first document to the last: 273 years of days
 
@@ -34,6 +35,10 @@ class Occurrences:
         Values of the columns by which documents are grouped, for each group, sorted; one empty tuple without groups.
     periods
         int64 (n_documents,): number of each document's period.
+    span
+        Numbers of the periods that tables list, and pictures show.
+    outside
+        Sentence about the documents whose dates are outside the span, far from all others; "" without such.
     group_of
         int64 (n_documents,): group of each document.
     keys
@@ -56,6 +61,8 @@ class Occurrences:
     rows: SortedRows
     groups: list[tuple[str, ...]]
     periods: Ints
+    span: range
+    outside: str
     group_of: Ints
     keys: list[tuple[str, EventKey]]
     key: Ints
@@ -66,12 +73,6 @@ class Occurrences:
     scaled_variance: Ints
     squared_error: Floats
     has_number: Bools
-
-    @property
-    def span(self) -> range:
-        """Numbers of the periods from the first with a document to the last."""
-        dated = self.periods[self.periods != NO_PERIOD]
-        return range(int(dated.min()), int(dated.max()) + 1) if len(dated) else range(0)
 
     def _sampled(self, rows: Ints) -> Iterator[tuple[slice, npt.NDArray[np.integer]]]:
         """Parts of increasing rows of evidence, with their values: 0 or 1, or a number, (n, n_samples)."""
@@ -138,6 +139,7 @@ def occurrences(
     documents: SortedRows,
     period: str | None = None,
     by: Sequence[str] = (),
+    all_periods: bool = False,
 ) -> Occurrences:
     """Read the evidence as arrays.
 
@@ -151,6 +153,8 @@ def occurrences(
         Length of a period, by default that of the settings.
     by
         Names of the columns of the documents by which they are grouped; a document without a value has "".
+    all_periods
+        True to list the periods from the first document to the last, even if dates are far from all others.
 
     Raises
     ------
@@ -165,6 +169,15 @@ def occurrences(
     document_table = documents.read("doc_id", "date", *by)
     periods = calendar.numbers(document_table["date"].to_numpy().astype("datetime64[D]"))
     require_few_periods(periods)
+    present = calendar.periods(np.unique(periods[periods != NO_PERIOD]))
+    days, n_docs = (
+        np.array([each.start for each in present], "datetime64[D]"),
+        np.unique(periods, return_counts=True)[1],
+    )
+    n_docs = n_docs[len(n_docs) - len(present) :]  # documents without a date are first
+    is_listed = np.full(len(present), True) if all_periods else ~outlying_dates(days, n_docs)
+    listed = [each.number for each, is_inside in zip(present, is_listed, strict=True) if is_inside]
+    outside = "" if all_periods else outlying_notice(days, n_docs, [each.label for each in present])
     n_documents = len(document_table)
     texts = [np.array(document_table[name].fill_null("").to_pylist(), object) for name in by]
     cells = list(zip(*texts, strict=True)) if by else [()] * n_documents
@@ -205,6 +218,8 @@ def occurrences(
         rows,
         groups,
         periods,
+        range(listed[0], listed[-1] + 1) if listed else range(0),
+        outside,
         group_of,
         keys,
         key,

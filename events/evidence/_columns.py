@@ -94,13 +94,13 @@ def count_columns(
         "period_start": pa.timestamp("ms"),
         **dict.fromkeys(by, text),
         "n_docs": number,
+        **(dict.fromkeys(RULE_COLUMNS, real) if rule_error else {}),
         **dict.fromkeys(("mean", "mean_mc_se", "sd", "lower", "upper", "level"), real),
         "interval": text,
         "n_samples": number,
         "one_best": number,
         **({"mean_named": real} if defaults else {}),
         **({"uncertainty": text} if recalibrated else {}),
-        **(dict.fromkeys(RULE_COLUMNS, real) if rule_error else {}),
     }
 
 

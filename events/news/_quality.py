@@ -238,7 +238,10 @@ def outlying_notice(
     shown = np.flatnonzero(~is_outlying)
     listed = ", ".join(f"{int(n_documents[index]):,} in {names[index]}" for index in indices)
     span = f"{names[int(shown[0])]} to {names[int(shown[-1])]}"
-    return f"Documents with dates far from all others: {listed}. Pictures show {span}; check these dates."
+    return (
+        f"Documents with dates far from all others: {listed}. Periods of tables and pictures are {span}; totals have "
+        "all documents. Check these dates."
+    )
 
 
 # --- names and common words ---

@@ -180,7 +180,10 @@ def _report(folder: Path, n_documents: int, n_others: int, audit: PathLike | Non
     periods = _periods(Calendar(str(record["arguments"]["period"])), table["date"])
     days = np.array([period["start"] // _DAY for period in periods], "datetime64[D]")
     n_docs = np.array([period["n"] for period in periods])
+    outliers = outlying_notice(days, n_docs, [period["label"] for period in periods])
     shown = np.flatnonzero(~outlying_dates(days, n_docs)).tolist()
+    if not record["arguments"]["all_periods"]:
+        periods, shown = periods[shown[0] : shown[-1] + 1], [0, shown[-1] - shown[0]]
     content: dict[str, Any] = {
         "level": record["arguments"]["level"],
         "columns": list(counts.columns),
@@ -205,7 +208,6 @@ def _report(folder: Path, n_documents: int, n_others: int, audit: PathLike | Non
     bad = f"{n_bad:,} bad documents set aside, and counted nowhere: quarantine.jsonl." if n_bad else ""
     undated = f"{counted(n_undated, 'document')} without a date in totals and lists, and in no period."
     scored = (*set_aside_before(record), *tally_of_run(record).notices())
-    outliers = outlying_notice(days, n_docs, [period["label"] for period in periods])
     notices = [notice for notice in (bad, undated if n_undated else "", *scored, outliers) if notice]
     notes = CountNotes(summary.get("merged_actors"), summary.get("triggers", {}), summary.get("rule_error"))
     return Report(record, content, texts, len(doc_ids), len(numbers), notices, notes, others, audited, taught)

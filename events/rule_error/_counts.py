@@ -272,7 +272,8 @@ def tables_with_error(
     samples = tables.samples
     keys = zip(*(samples[name].to_pylist() for name in ("event", *roles, *by, "period")), strict=True)
     counts_of = dict(zip(keys, samples["counts"].to_numpy(), strict=True))
-    table, of_totals = tables.table.assign(**dict.fromkeys(RULE_COLUMNS, 0.0)), []
+    table = tables.table.assign(**dict.fromkeys(RULE_COLUMNS, 0.0))
+    of_totals: list[Floats] = []
     readers: dict[tuple[str, ...], Floats] = {}
     drawn: dict[tuple[str, ...], pd.DataFrame] = {}
     largest, expected = (False, 0.0), dict[str, Any]()
@@ -288,13 +289,21 @@ def tables_with_error(
             if (event, *values, period) in counts_of:
                 sampled[:, column] = np.resize(counts_of[event, *values, period], n_draws)
         n_docs = rows["n_docs"].to_numpy(np.int64)
+        of_total = tables.totals.iloc[len(of_totals)]
+        if of_total["n_docs"] > n_docs.sum():  # dates far from all others are in totals alone
+            listed = {(event, *values, period) for period in rows["period"]}
+            outside = [
+                counts for key, counts in counts_of.items() if key[:-1] == (event, *values) and key not in listed
+            ]
+            sampled = np.column_stack([sampled, np.resize(sum(outside, np.zeros(1, np.int64)), n_draws)])
+            n_docs = np.append(n_docs, of_total["n_docs"] - n_docs.sum())
         rng = error_generator(seed, event, actor)
         kind = kind_of(actor, kinds)
         error = model.draws(Cell(kind, event, actor, corpus), n_draws, rng)
         true = true_counts(sampled, n_docs, error, rng)
-        table.loc[rows.index, list(RULE_COLUMNS)] = mean_and_interval(true, level).T
+        table.loc[rows.index, list(RULE_COLUMNS)] = mean_and_interval(true[:, : len(rows)], level).T
         of_totals.append(mean_and_interval(true.sum(axis=1), level))  # in the order of the rows of totals
-        mean = float(rows["mean"].sum())
+        mean = float(of_total["mean"])
         if (rank := (kind in ("named", "country"), mean)) > largest and mean > 0.0:
             largest = rank
             expected = {"event": event, "actor": actor, "counted": mean}
@@ -306,11 +315,14 @@ def tables_with_error(
                 width = expected_width(sizes[used], np.array([1.0, 0.0])[used], labels[used], error, level)
                 expected |= {"width_after": width, "n_labels": _N_LABELS}
         if actor in compared_actors:
-            drawn[(event, actor, *group)] = pd.DataFrame(true, columns=rows["period"])
+            drawn[(event, actor, *group)] = pd.DataFrame(true[:, : len(rows)], columns=rows["period"])
         probabilities = reader_probability(_GRID, sampled, n_docs, error, rng)
         readers[event, *codes] = mean_and_interval(probabilities, level)
-    schema = pa.schema([*tables.schema, *((name, pa.float64()) for name in RULE_COLUMNS)], tables.schema.metadata)
+    fields, n_before = list(tables.schema), tables.schema.get_field_index("mean")
+    fields[n_before:n_before] = [pa.field(name, pa.float64()) for name in RULE_COLUMNS]  # before the rule's count
+    schema = pa.schema(fields, tables.schema.metadata)
     totals = tables.totals.assign(**dict(zip(RULE_COLUMNS, np.reshape(of_totals, (-1, 3)).T, strict=True)))
+    totals = totals[[name for name in schema.names if name in totals]]
     if comparisons is not None:
         differences = []
         for _, compared in comparisons.iterrows():
@@ -322,7 +334,7 @@ def tables_with_error(
         columns = [*(f"{name}_rule" for name in P_COLUMNS), *RULE_COLUMNS]
         comparisons = comparisons.assign(**dict(zip(columns, np.reshape(differences, (-1, 6)).T, strict=True)))
     reference = {**model.summary(), **expected}
-    return CountTables(table, totals, comparisons, samples, schema, reference, readers)
+    return CountTables(table[schema.names], totals, comparisons, samples, schema, reference, readers)
 
 
 def mean_and_interval(draws: Floats | Ints, level: float) -> Floats:

@@ -110,7 +110,7 @@ def count_corpus(inputs: Inputs, options: EventsOptions, *, on_progress: Progres
             if rejected:
                 folder.file(QUARANTINE).write_bytes(quarantine_lines(rejected))
             rules = loaded_rules(counting, contents)
-            counts = evidence.counts_of_all(level=options.level, interval=options.interval)
+            counts = evidence.counts_of_all(**options.subset("level", "interval", "all_periods"))
             tables = CountTables.of(counts, options.compare or ())
             if options.rule_error != NO_RULE_ERROR:
                 model = reference_model(options.rule_error, options.reference)
@@ -164,7 +164,13 @@ def count_corpus(inputs: Inputs, options: EventsOptions, *, on_progress: Progres
             store.keep([*stored, *complete])
     for note in rules.notes(documents):
         logging.getLogger("corefsample.events").warning("%s", note)
-    return {**values, "counts": tables.table, "totals": tables.totals, "inputs": record["inputs"]}
+    return {**values, **_for_screen(tables, counts), "inputs": record["inputs"]}
+
+
+def _for_screen(tables: CountTables, counts: CountsOfRules) -> dict[str, Any]:
+    """Tables of counts, and a sentence on the documents outside their periods."""
+    outside = counts.of_rules[0].occurrences.outside
+    return {"counts": tables.table, "totals": tables.totals, "outside": outside}
 
 
 def _require_same(out: str, settings: dict[str, Any]) -> None:
@@ -272,6 +278,7 @@ def count_again(run: PathLike, options: CountAgainOptions) -> dict[str, Any]:
         by=options.by,
         level=options.level or arguments["level"],
         interval=options.interval or arguments["interval"],
+        all_periods=options.all_periods,
     )
     selected = CountsOfRules(tuple(each for each in counts.of_rules if each.event in events), counts.roles)
     tables = CountTables.of(selected, options.compare or ())
@@ -290,7 +297,7 @@ def count_again(run: PathLike, options: CountAgainOptions) -> dict[str, Any]:
         arguments_of_count = {**dataclasses.asdict(options), "run": str(run)}
         more = {"summary": values, "files": folder.checksums()}
         folder.finish_record(sealed(run_record(arguments_of_count, [], started, **more)))
-    return {**values, "counts": tables.table, "totals": tables.totals}
+    return {**values, **_for_screen(tables, selected)}
 
 
 def _outcomes(arguments: dict[str, Any], evidence: Evidence, outcomes: Sequence[str]) -> tuple[Outcome, ...]:

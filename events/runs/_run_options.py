@@ -58,6 +58,8 @@ class CountOptions(
     compare
         Codes of two actors, such as YUG X-NATO. For each period, the probability that more documents have an event of A
         than of B is written to comparisons.csv. [default: none]
+    all_periods
+        List every period from the first document to the last, even if one has a date far from all others.
     rule_error
         CSV file with the numbers of documents that other rules and readers counted. From it the intervals lower_rule
         and upper_rule are computed: how many documents readers would count. none leaves these intervals out. [default:
@@ -79,6 +81,7 @@ class CountOptions(
     filled: Literal["either", "named", "default"] = "either"
     coreference: Literal["scored", "none"] = "scored"
     compare: tuple[str, str] | None = option(default=None, metavar="A B")
+    all_periods: bool = False
     rule_error: str | None = option(default=None, metavar="FILE")
     reference: tuple[str, ...] = option(default=(), metavar="AUDIT")
     part_size: int = option(default=5000, at_least=1)
@@ -149,6 +152,8 @@ class CountAgainOptions(shared.Overwrite):
         samples. [default: that of the run]
     compare
         Codes of two actors, such as YUG X-NATO, whose counts are compared in each period. [default: none]
+    all_periods
+        List every period from the first document to the last, even if one has a date far from all others.
     """
 
     out: str = option(metavar="FOLDER")
@@ -159,6 +164,7 @@ class CountAgainOptions(shared.Overwrite):
     level: float | None = option(default=None, above=0.0, below=1.0)
     interval: Literal["quantile", "hdi", "normal"] | None = None
     compare: tuple[str, str] | None = option(default=None, metavar="A B")
+    all_periods: bool = False
 
 
 @declared

@@ -96,6 +96,28 @@ def test_groups_add_up_to_the_run(run: Path, tmp_path: Path) -> None:
         assert (table["upper_rule"] <= table["n_docs"]).all()
 
 
+def test_a_date_far_from_all_others_is_in_totals_alone_unless_all_periods_are_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("events.rule_error._counts.true_counts", lambda counts, *_: counts)  # a rule without errors
+    far = er.corpus()[2] | {"doc_id": "far", "date": "1911-03-01"}
+    news = er.write_lines(tmp_path / "news.jsonl", [*er.corpus(), far])
+    result = count_events(news, tmp_path / "run", CountOptions(preset="extended", n_samples=100))
+    assert "1 in 1911Q1" in result.outside
+    listed, every = result.counts, again(tmp_path / "run", tmp_path / "all", all_periods=True)
+    assert listed["period"].unique().tolist() == [str(each) for each in pd.period_range("1999Q1", "2000Q2", freq="Q")]
+    assert every["period"].nunique() == len(pd.period_range("1911Q1", "2000Q2", freq="Q"))
+    within = every[every["period"].isin(listed["period"])].reset_index(drop=True)
+    ends = ["mean_rule", "lower_rule", "upper_rule"]  # the number of draws depends on that of the periods
+    pd.testing.assert_frame_equal(within.drop(columns=ends), listed.drop(columns=ends))
+    sums = every.groupby("actor")["mean"].sum()
+    assert sums["USA"] > listed.loc[listed["actor"] == "USA", "mean"].sum()
+    for folder in ("run", "all"):
+        totals = pd.read_csv(tmp_path / folder / "totals.csv").set_index("actor")
+        assert totals["mean"].to_dict() == pytest.approx(sums.to_dict())
+        assert totals["mean_rule"].to_dict() == pytest.approx(sums.to_dict(), abs=0.05)
+
+
 def test_only_the_events_that_are_named_are_counted(run: Path, tmp_path: Path, call: Calls) -> None:
     assert set(again(run, tmp_path / "one", event=("arrest",))["event"]) == {"arrest"}
     shown = call.good("count", run, "--event", "arrest", "--by", "outlet", "--out", tmp_path / "shown")
