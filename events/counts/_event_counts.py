@@ -370,14 +370,66 @@ class EventCounts:
                     first_only, second_only = exclusive[:, here] / self.n_samples
                     least, mean = -len(first_only), float(first_only.sum() - second_only.sum())
                     pmf = credible_intervals.difference_pmf(first_only, second_only)
-                signs = np.sign(np.arange(len(pmf)) + least)
-                shares = [min(float(pmf[signs == sign].sum()), 1.0) for sign in (1, 0, -1)]
-                ends = [end + least for end in credible_intervals.quantile_interval(pmf, self.level)]
+                compared = self._compared(pmf, least)
+                shares, ends = compared[:3], compared[3:]
                 rows.append((self.event, period.label, period.start, *values, *names, *shares, mean, *ends, self.level))
         table = pd.DataFrame(
             rows, columns=[*_columns.COMPARISON_COLUMNS[:3], *self.by, *_columns.COMPARISON_COLUMNS[3:]]
         )
         return table.assign(period_start=np.array(table["period_start"].tolist(), _columns.TIMESTAMP))
+
+    def _compared(self, pmf: Floats, least: int) -> list[float]:
+        """P(above 0), P(0), P(below 0) and interval of a difference whose values begin at `least`."""
+        signs = np.sign(np.arange(len(pmf)) + least)
+        shares = [min(float(pmf[signs == sign].sum()), 1.0) for sign in (1, 0, -1)]
+        return [*shares, *(end + least for end in credible_intervals.quantile_interval(pmf, self.level))]
+
+    def compare_periods(self, first: str, second: str) -> pd.DataFrame:
+        """Compare the counts of two periods, for each actor.
+
+        Parameters
+        ----------
+        first, second
+            Labels of the periods, such as "1999Q1" and "1999Q2".
+
+        Returns
+        -------
+        pandas.DataFrame
+            event; columns of roles; first; second; n_docs_first and n_docs_second, documents of the periods;
+            p_first_greater, p_equal, p_second_greater; mean_difference (first - second); lower, upper and level of its
+            central credible interval.
+
+        Raises
+        ------
+        ParameterError
+            If the periods are the same, or one of them is not in the tables.
+        """
+        keys, cells, groups = self.events(), self.cells, self.occurrences.groups
+        numbers = {period.label: period.number for period in self.listed_periods()}
+        for label in (first, second):
+            _checks.choice("compare_periods", label, tuple(numbers))
+        if first == second:
+            raise ParameterError(f"must be two periods, got {first!r} twice", parameter="compare_periods")
+        rows = []
+        for key, group in ((key, group) for key in keys for group in range(len(groups))):
+            k = cells.keys.index(key)
+            same = (cells.key == k) & (cells.group == group)
+            found = [np.flatnonzero(same & (cells.period == numbers[label])) for label in (first, second)]
+            mean = math.fsum(cells.mean[found[0]]) - math.fsum(cells.mean[found[1]])
+            if self.occurrences.settings.is_shared:
+                sampled = [cells.sampled(np.isin(np.arange(len(same)), each) - 1, 1)[0] for each in found]
+                least = -int(sampled[1].max())
+                pmf = credible_intervals.sample_shares(sampled[0] - sampled[1] - least)
+            else:
+                pmfs = [cells.pmf(int(each[0])) if len(each) else np.ones(1) for each in found]
+                least, pmf = 1 - len(pmfs[1]), np.convolve(pmfs[0], pmfs[1][::-1])
+            in_group = self.occurrences.periods[self.occurrences.group_of == group]
+            n_docs = [int((in_group == numbers[label]).sum()) for label in (first, second)]
+            shares, ends = (compared := self._compared(pmf, least))[:3], compared[3:]
+            names = (*key.values(self.columns).values(), *groups[group])
+            rows.append((self.event, *names, first, second, *n_docs, *shares, mean, *ends, self.level))
+        columns = ["event", *self.columns, *self.by, "first", "second", "n_docs_first", "n_docs_second"]
+        return pd.DataFrame(rows, columns=[*columns, *_columns.COMPARISON_COLUMNS[5:]])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -414,6 +466,13 @@ class CountsOfRules:
         filled = [table.assign(**roles) for table, roles in zip(tables, anybody, strict=True)]
         joined = pd.concat(filled, ignore_index=True).reindex(columns=columns)
         return joined.fillna(dict.fromkeys(self.roles, ""))
+
+    def compare_periods(self, periods: Sequence[str]) -> pd.DataFrame | None:
+        """Comparisons of two periods, for the actors of all rules; None if `periods` is empty."""
+        if not periods:
+            return None
+        tables = [counts.compare_periods(*periods) for counts in self.of_rules]
+        return self._joined(tables, ["event", *self.roles, *tables[0].columns[1 + len(self.of_rules[0].columns) :]])
 
     def compare(self, actors: Sequence[str]) -> pd.DataFrame | None:
         """Comparisons of two actors, for each rule that can count both; None if `actors` is empty.

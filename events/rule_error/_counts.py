@@ -18,6 +18,7 @@ from events.rule_error._model import Cell, RuleError, RuleErrorModel, kind_of, m
 
 READER: Final = ("reader_probability", "reader_lower", "reader_upper")  # columns of the evidence
 _N_LABELS = 100  # of an audit whose width is expected
+_OF_DIFFERENCE = [*(f"{name}_rule" for name in P_COLUMNS), *RULE_COLUMNS]
 _GRID = np.linspace(0.0, 1.0, 101)  # P of documents, between which reader probabilities are interpolated
 # Standard deviation, on the logit scale, of the share of yes in a stratum around what precision and misses say: the
 # error of a rule is not the same for all documents that it counts. Where P is 0 the stratum has most of the misses, and
@@ -194,8 +195,9 @@ class CountTables:
 
     Attributes
     ----------
-    table, totals, compared
-        Tables of counts by period, of totals over all documents, and of comparisons (None without). With the error of
+    table, totals, compared, compared_periods
+        Tables of counts by period, of totals over all documents, and of comparisons of actors and of periods (None
+        without). With the error of
         rules they have the columns `RULE_COLUMNS`: the expected number of documents in which readers see the event, and
         its central interval at the level of the table; comparisons have those of the difference, and P of `P_COLUMNS`
         in columns whose names end in "_rule".
@@ -213,15 +215,17 @@ class CountTables:
     table: pd.DataFrame
     totals: pd.DataFrame
     compared: pd.DataFrame | None
+    compared_periods: pd.DataFrame | None
     samples: pa.Table
     schema: pa.Schema
     reference: dict[str, Any] | None = None
     readers: Mapping[tuple[str, ...], Floats] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, counts: CountsOfRules, compared: Sequence[str]) -> Self:
-        """The tables of counts as they are."""
-        return cls(counts.to_frame(), counts.totals(), counts.compare(compared), counts.samples(), counts.schema())
+    def of(cls, counts: CountsOfRules, compared: Sequence[str], periods: Sequence[str] = ()) -> Self:
+        """The tables of counts as they are, with comparisons of two actors and of two periods if there are any."""
+        comparisons = counts.compare(compared), counts.compare_periods(periods)
+        return cls(counts.to_frame(), counts.totals(), *comparisons, counts.samples(), counts.schema())
 
     def with_readers(self, evidence: pa.Table) -> pa.Table:
         """The evidence with the columns `READER`, if the tables have the error of rules."""
@@ -267,7 +271,7 @@ def tables_with_error(
     by = list(group_columns(tables.table.columns))
     n_groups = len(tables.table[by].drop_duplicates()) if by else 1
     corpus = model.corpus_of({code for name in roles for code in tables.table[name].unique()})
-    comparisons = tables.compared
+    comparisons, periods, of_periods = tables.compared, tables.compared_periods, list[Floats]()
     compared_actors = set() if comparisons is None else {*comparisons["first"], *comparisons["second"]}
     samples = tables.samples
     keys = zip(*(samples[name].to_pylist() for name in ("event", *roles, *by, "period")), strict=True)
@@ -314,8 +318,12 @@ def tables_with_error(
             if n_docs.sum() > _N_LABELS:
                 width = expected_width(sizes[used], np.array([1.0, 0.0])[used], labels[used], error, level)
                 expected |= {"width_after": width, "n_labels": _N_LABELS}
+        drawn_periods = pd.DataFrame(true[:, : len(rows)], columns=rows["period"])
         if actor in compared_actors:
-            drawn[(event, actor, *group)] = pd.DataFrame(true[:, : len(rows)], columns=rows["period"])
+            drawn[(event, actor, *group)] = drawn_periods
+        if periods is not None:
+            numbers = (drawn_periods[name].to_numpy() for name in periods.loc[0, ["first", "second"]])
+            of_periods.append(_difference(next(numbers) - next(numbers), level))  # in the order of the rows of totals
         probabilities = reader_probability(_GRID, sampled, n_docs, error, rng)
         readers[event, *codes] = mean_and_interval(probabilities, level)
     fields, n_before = list(tables.schema), tables.schema.get_field_index("mean")
@@ -328,13 +336,17 @@ def tables_with_error(
         for _, compared in comparisons.iterrows():
             pair = [(compared["event"], compared[name], *compared[by]) for name in ("first", "second")]
             first, second = (drawn[key][compared["period"]].to_numpy() if key in drawn else 0 for key in pair)
-            difference = np.atleast_1d(first - second)
-            shares = [(np.sign(difference) == sign).mean() for sign in (1, 0, -1)]
-            differences.append([*shares, *mean_and_interval(difference, compared["level"])])
-        columns = [*(f"{name}_rule" for name in P_COLUMNS), *RULE_COLUMNS]
-        comparisons = comparisons.assign(**dict(zip(columns, np.reshape(differences, (-1, 6)).T, strict=True)))
+            differences.append(_difference(np.atleast_1d(first - second), compared["level"]))
+        comparisons = comparisons.assign(**dict(zip(_OF_DIFFERENCE, np.reshape(differences, (-1, 6)).T, strict=True)))
+    if periods is not None:
+        periods = periods.assign(**dict(zip(_OF_DIFFERENCE, np.reshape(of_periods, (-1, 6)).T, strict=True)))
     reference = {**model.summary(), **expected}
-    return CountTables(table[schema.names], totals, comparisons, samples, schema, reference, readers)
+    return CountTables(table[schema.names], totals, comparisons, periods, samples, schema, reference, readers)
+
+
+def _difference(draws: Ints, level: float) -> Floats:
+    """Values of the columns `_OF_DIFFERENCE`: shares of draws above, at and below 0, mean and interval."""
+    return np.array([*((np.sign(draws) == sign).mean() for sign in (1, 0, -1)), *mean_and_interval(draws, level)])
 
 
 def mean_and_interval(draws: Floats | Ints, level: float) -> Floats:

@@ -281,7 +281,7 @@ def count_again(run: PathLike, options: CountAgainOptions) -> dict[str, Any]:
         all_periods=options.all_periods,
     )
     selected = CountsOfRules(tuple(each for each in counts.of_rules if each.event in events), counts.roles)
-    tables = CountTables.of(selected, options.compare or ())
+    tables = CountTables.of(selected, options.compare or (), options.compare_periods or ())
     if record["summary"].get("rule_error") is not None:
         model, settings = reference_model(arguments["rule_error"], tuple(arguments["reference"])), evidence.settings
         tables = tables_with_error(tables, model, settings.kinds, seed=settings.seed)
@@ -297,7 +297,7 @@ def count_again(run: PathLike, options: CountAgainOptions) -> dict[str, Any]:
         arguments_of_count = {**dataclasses.asdict(options), "run": str(run)}
         more = {"summary": values, "files": folder.checksums()}
         folder.finish_record(sealed(run_record(arguments_of_count, [], started, **more)))
-    return {**values, **_for_screen(tables, selected)}
+    return {**values, **_for_screen(tables, selected), "compared_periods": tables.compared_periods}
 
 
 def _outcomes(arguments: dict[str, Any], evidence: Evidence, outcomes: Sequence[str]) -> tuple[Outcome, ...]:

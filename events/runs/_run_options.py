@@ -152,6 +152,9 @@ class CountAgainOptions(shared.Overwrite):
         samples. [default: that of the run]
     compare
         Codes of two actors, such as YUG X-NATO, whose counts are compared in each period. [default: none]
+    compare_periods
+        Labels of two periods, such as 1999Q1 1999Q2, whose counts are compared for each actor, in
+        period_comparisons.csv. [default: none]
     all_periods
         List every period from the first document to the last, even if one has a date far from all others.
     """
@@ -164,6 +167,7 @@ class CountAgainOptions(shared.Overwrite):
     level: float | None = option(default=None, above=0.0, below=1.0)
     interval: Literal["quantile", "hdi", "normal"] | None = None
     compare: tuple[str, str] | None = option(default=None, metavar="A B")
+    compare_periods: tuple[str, str] | None = option(default=None, metavar="A B")
     all_periods: bool = False
 
 

@@ -67,8 +67,10 @@ def write_counts(file: File, tables: CountTables) -> None:
     escaped_frame(tables.table).to_csv(file("counts.csv"), index=False)
     escaped_frame(tables.totals).to_csv(file("totals.csv"), index=False)
     pq.write_table(pa.Table.from_pandas(tables.table, tables.schema, preserve_index=False), file("counts.parquet"))
-    if tables.compared is not None:
-        escaped_frame(tables.compared).to_csv(file("comparisons.csv"), index=False)
+    compared = {"comparisons.csv": tables.compared, "period_comparisons.csv": tables.compared_periods}
+    for name, table in compared.items():
+        if table is not None:
+            escaped_frame(table).to_csv(file(name), index=False)
 
 
 def draw_counts(file: File, tables: CountTables, names: Mapping[str, str]) -> None:

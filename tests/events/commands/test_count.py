@@ -123,6 +123,11 @@ def test_only_the_events_that_are_named_are_counted(run: Path, tmp_path: Path, c
     shown = call.good("count", run, "--event", "arrest", "--by", "outlet", "--out", tmp_path / "shown")
     assert "Groups by outlet: (none), A, B." in shown
     assert "counts.csv" in shown
+    shown = call.good("count", run, "--compare-periods", "1999Q1", "2000Q2", "--out", tmp_path / "periods")
+    assert "P(1999Q1 > 2000Q2)" in shown
+    table = pd.read_csv(tmp_path / "periods" / "period_comparisons.csv")
+    assert table.filter(regex="^p_.*_rule$").sum(axis=1).to_numpy() == pytest.approx(1.0)
+    assert table["mean_rule"].between(table["lower_rule"], table["upper_rule"]).all()
 
 
 def test_options_that_do_not_fit_the_run_are_rejected(run: Path, tmp_path: Path) -> None:

@@ -130,16 +130,48 @@ def test_a_comparison_is_that_of_the_joint_distributions(documents: list[tuple[s
                 a, b = er.joint_shares(np.array(rows), 0, 1)
                 first.append(a)
                 second.append(b)
-        distribution = er.difference_distribution(first, second)
-        assert row["p_first_greater"] == pytest.approx(
-            math.fsum(p for k, p in distribution.items() if k > 0), abs=1e-12
-        )
-        assert row["p_equal"] == pytest.approx(distribution.get(0, 0.0), abs=1e-12)
-        assert row["p_second_greater"] == pytest.approx(
-            math.fsum(p for k, p in distribution.items() if k < 0), abs=1e-12
-        )
-        mean = math.fsum(k * p for k, p in distribution.items())
-        assert row["mean_difference"] == pytest.approx(mean, abs=1e-12)
+        assert_compared(row, er.difference_distribution(first, second))
+
+
+def assert_compared(row: dict[Any, Any], distribution: dict[int, float]) -> None:
+    """A row of a comparison has the probabilities and the mean of the distribution of the difference."""
+    for name, sign in (("p_first_greater", 1), ("p_equal", 0), ("p_second_greater", -1)):
+        expected = math.fsum(p for k, p in distribution.items() if np.sign(k) == sign)
+        assert row[name] == pytest.approx(expected, abs=1e-12)
+    mean = math.fsum(k * p for k, p in distribution.items())
+    assert row["mean_difference"] == pytest.approx(mean, abs=1e-12)
+
+
+@settings(max_examples=40)
+@given(corpora())
+def test_periods_are_compared_as_counts_of_different_documents(documents: list[tuple[str, DocumentEvents]]) -> None:
+    labels = "1999Q1", "1999Q3"
+    documents = [*documents, *((label, document({"AAA": [1, 0, 0, 0, 0, 0]})) for label in labels)]
+    table = counts_of(documents, 6).compare_periods(*labels)
+    for row in table.to_dict("records"):
+        shares = [
+            [np.mean(events.hits[names(events).index(row["actor"])]) if row["actor"] in names(events) else 0.0]
+            for label in labels
+            for period, events in documents
+            if period == label
+        ]
+        n_first = sum(period == labels[0] for period, _ in documents)
+        assert (row["n_docs_first"], row["n_docs_second"]) == (n_first, len(documents) - n_first)
+        p = np.ravel(shares)
+        first = np.append(p[:n_first], np.zeros(len(p) - n_first))
+        assert_compared(row, er.difference_distribution(first.tolist(), (p - first).tolist()))
+
+
+def test_periods_that_share_a_recalibration_are_compared_sample_by_sample() -> None:
+    documents = [("1999Q1", document({"AAA": [1, 0, 1, 0]})), ("1999Q2", document({"AAA": [1, 0, 0, 0]}))]
+    (row,) = counts_of(documents, uncertainty="domain").compare_periods("1999Q1", "1999Q2").to_dict("records")
+    assert [row[name] for name in ("p_first_greater", "p_equal", "mean_difference", "lower", "upper")] == [
+        *(0.25, 0.75, 0.25),
+        *(0, 1),
+    ]
+    for labels in (("1999Q1", "1999Q1"), ("1999Q1", "1911Q1")):
+        with error(ParameterError, "compare_periods"):
+            counts_of(documents).compare_periods(*labels)
 
 
 # --- errors ------------------------------------------------------------------------------------------------
