@@ -68,6 +68,11 @@ class ReliabilityCurve(Result):
         by_block = isinstance(bins, BlockBins)
         return cls(bins.bins if isinstance(bins, BlockBins) else bins, lower, upper, level, method, by_block)
 
+    def __repr__(self) -> str:
+        n_over, n_under = int(self.overconfident.sum()), int(self.underconfident.sum())
+        sizes = f"n_pairs={self.bins.n_pairs}, n_bins={self.bins.n_bins}"
+        return f"ReliabilityCurve({sizes}, of which {n_over} overconfident and {n_under} underconfident)"
+
     @property
     def overconfident(self) -> Bools:
         """Bins whose whole interval lies below the mean prediction: bool (n_bins,)."""

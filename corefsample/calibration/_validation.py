@@ -27,7 +27,10 @@ def _plain(name: str, values: npt.ArrayLike, kinds: str, rule: str) -> npt.NDArr
                 raise ParameterError(f"must be {rule}, got {actual}", parameter=name)
         array = np.array(array.tolist())
     if array.ndim != 1 or array.dtype.kind not in kinds:
-        raise ParameterError(f"must be {rule} in one dimension, got {array.ndim} of {array.dtype}", parameter=name)
+        hint = "of two columns, as predict_proba has, pass the second: [:, 1]" if array.shape[1:] == (2,) else None
+        hint = "predictions and labels may be swapped" if array.dtype.kind == "b" else hint
+        message = f"must be {rule} in one dimension, got {array.ndim} of {array.dtype}"
+        raise ParameterError(message, parameter=name, hint=hint)
     return array
 
 
@@ -57,11 +60,11 @@ def require_length(name: str, values: npt.ArrayLike, n: int, reference: str = "q
         raise ParameterError(f"must be as many as {reference} ({n}), got {shape[0]}", parameter=name)
 
 
-def _require_all(name: str, values: npt.NDArray[Any], is_valid: Bools, rule: str) -> None:
+def _require_all(name: str, values: npt.NDArray[Any], is_valid: Bools, rule: str, hint: str | None = None) -> None:
     """Raise at the first value that breaks its rule."""
     if not is_valid.all():
         k = int(np.argmin(is_valid))
-        raise ParameterError(f"must {rule}, got {values[k]} at index {k}", parameter=name)
+        raise ParameterError(f"must {rule}, got {values[k]} at index {k}", parameter=name, hint=hint)
 
 
 def _require_inside(name: str, array: Floats) -> None:
@@ -72,7 +75,9 @@ def _require_inside(name: str, array: Floats) -> None:
 def require_pairs(q: Floats, y: npt.NDArray[Any], names: tuple[str, str] = ("q", "y")) -> None:
     """Raise at the first prediction or label that breaks its rule."""
     _require_inside(names[0], q)
-    _require_all(names[1], y, (y == 0) | (y == 1), "be 0 or 1")
+    is_swapped = bool(np.isin(q, (0.0, 1.0)).all() and ((y >= 0) & (y <= 1)).all())
+    hint = f"{names[0]} and {names[1]} may be swapped" if is_swapped else None
+    _require_all(names[1], y, (y == 0) | (y == 1), "be 0 or 1", hint)
 
 
 def coded(name: str, ids: npt.ArrayLike, n: int, reference: str = "q") -> tuple[Ints32, tuple[Any, ...]]:

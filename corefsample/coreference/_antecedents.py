@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Self
@@ -25,6 +26,7 @@ _MASKED = -5000.0
 # probability, at most exp(-100) = 4e-44, is lost in rounding.
 _PRUNED_NEW = 100.0
 _ROUNDING = 1e-4  # largest rounding error of the sum of a row of float32 or float16 probabilities
+_LIKE_PROBABILITIES = "scores are in [0, 1] and the rows sum to 1: are they probabilities, as from_probabilities takes?"
 _CERTAIN_SCORE = 1e6  # NEW then has a probability of exactly 0, also after recalibration by a temperature up to 1,000
 _LARGEST_SCORE = 300.0  # the sum of the exponentials of a million such scores is finite
 
@@ -179,6 +181,8 @@ class AntecedentDistribution(ByValue, Result):
             mentions = np.repeat(np.arange(starts.shape[0] - 1), np.diff(starts))
             order = np.argsort(mentions * starts.shape[0] + candidates)
             candidates, log_scores = candidates[order], log_scores[order]
+        mentions, rows = np.unique(np.repeat(np.arange(starts.shape[0] - 1), np.diff(starts)), return_inverse=True)
+        _warn_of_probabilities(log_scores, np.bincount(rows, log_scores, len(mentions)).astype(np.float64))
         return cls._from_valid(starts, candidates, log_scores)
 
     @classmethod
@@ -199,7 +203,8 @@ class AntecedentDistribution(ByValue, Result):
         Raises
         ------
         ParameterError
-            If the matrix has another shape, a score is NaN or infinite, or all scores of a mention are masked.
+            If the matrix has another shape, a score is NaN or infinite, all scores of a mention are masked, or only
+            entries above the diagonal have a score.
 
         Examples
         --------
@@ -443,13 +448,36 @@ def relative_to_new(name: str, scores: Floats, new: Floats, is_scored: Bools) ->
     return np.where(is_scored, scores, 0.0) - new_scores[:, None]
 
 
+def _warn_of_probabilities(scores: Floats, *sums: Floats) -> None:
+    """Warn if scores are in [0, 1], some between, and the rows of several mentions have one of these sums, all 1."""
+    is_between = ((scores > 0.01) & (scores < 0.99)).any()
+    are_shares = len(sums[0]) > 2 and is_between and scores.min() >= 0.0 and scores.max() <= 1.0
+    if are_shares and any(np.allclose(each, 1.0, atol=_ROUNDING) for each in sums):
+        warnings.warn(_LIKE_PROBABILITIES, stacklevel=4)
+
+
+def _require_lower(name: str, matrix: Floats) -> None:
+    """Raise if a square matrix has different values above the diagonal, in all rows but the last, and none below."""
+    has_value = ~is_masked(matrix) & (matrix != 0.0)
+    above = np.triu(has_value, 1)
+    is_upper = not np.tril(has_value, -1).any() and above.any(axis=1)[:-1].all()
+    if is_upper and len(np.unique(matrix[above])) > 1:
+        hint = "rows are mentions and columns their antecedents: pass the transpose"
+        raise ParameterError(
+            "must have values below the diagonal, got only the upper triangle", parameter=name, hint=hint
+        )
+
+
 def dense_rows(name: str, scores: npt.ArrayLike, new: npt.ArrayLike | NewPlace) -> tuple[Ints, Ints32, Floats]:
     """Bounds of the rows, candidates and relative scores of a matrix; see `AntecedentDistribution.from_dense`."""
     matrix, new_scores = _split(name, _matrix(name, scores), new)
     n = matrix.shape[0]
+    _require_lower(name, matrix)
     _checks.require_all(name, matrix, matrix < np.inf, "be finite or a mask")
     new_scores[:1][is_masked(new_scores[:1])] = 0.0  # the first mention has no antecedent
     is_scored = np.tri(n, k=-1, dtype=bool) & ~is_masked(matrix)
+    below = np.where(is_scored, matrix, 0.0).sum(axis=1)
+    _warn_of_probabilities(matrix[is_scored], (below + new_scores)[1:], (below + np.diagonal(matrix))[1:])
     relative = relative_to_new(name, matrix, new_scores, is_scored)
     indptr = np.append(0, np.cumsum(is_scored.sum(axis=1))).astype(np.int64)
     return indptr, np.nonzero(is_scored)[1].astype(np.int32), relative[is_scored]
@@ -461,6 +489,7 @@ def _log_probabilities(
     """Logarithms of the probabilities of antecedents, a square matrix, and of NEW; raises unless rows sum to 1."""
     full_matrix = _matrix(name, probabilities)
     matrix, new_probs = _split(name, full_matrix, 0.0 if new is None else new)
+    _require_lower(name, matrix)
     links = np.tril(matrix, -1)
     _checks.require_all(name, links, (links >= 0.0) & (links <= 1.0 + _ROUNDING), "be a probability")
     sums = links.sum(axis=1) + new_probs

@@ -32,7 +32,9 @@ def checked_mentions(mentions: npt.ArrayLike, n_tokens: int | None) -> Ints32:
     """
     numbers = _checks.regular_array("mentions", mentions)
     if numbers.size and (numbers.ndim != 2 or numbers.shape[1] != 3):
-        raise ParameterError(f"mentions must have three numbers each, got an array of shape {numbers.shape}")
+        hint = "mentions_of_spans of corefsample.spacy_bridge.documents gives the heads of spans of a spaCy Doc"
+        message = f"mentions must be (start, end, head) each, got an array of shape {numbers.shape}"
+        raise ParameterError(message, hint=hint)
     array = np.zeros((0, 3), np.int32)
     if numbers.size:
         array = _checks.integers_32("mentions", numbers.ravel()).reshape(-1, 3)

@@ -38,6 +38,21 @@ def require_one_each(name: str, length: int, noun: str, expected: int, item: str
         raise ParameterError(f"must have one {item} per {noun} ({expected}), got {length}", parameter=name)
 
 
+def day_of(value: object) -> datetime.date | None:
+    """Day of a date, an ISO text, or a time of datetime, pandas or NumPy at midnight; raise if a value is no day."""
+    day: Any = value
+    if isinstance(value, str):
+        day = _checks.iso_date(value)
+    elif isinstance(value, np.datetime64) and value == value.astype("datetime64[D]"):
+        day = value.astype("datetime64[D]").item()
+    elif isinstance(value, datetime.datetime) and value == value and value.time() == datetime.time():  # NaT is not NaT
+        day = value.date()
+    if value is None or type(day) is datetime.date:
+        return day  # type: ignore[no-any-return]
+    rule = "must be a datetime.date, a text such as 2024-05-31, or a pandas.Timestamp, without time of day"
+    raise ParameterError(f"{rule}, got {value!r}", parameter="date")
+
+
 class BaseDocument(ByValue):
     """Base class of documents: validation of their common fields, and their display."""
 
@@ -55,8 +70,7 @@ class BaseDocument(ByValue):
             raise ParameterError(f"must be a non-empty string, got {self.doc_id!r}", parameter="doc_id")
         mentions = checked_mentions(self.mentions, None if self.tokens is None else len(self.tokens))
         object.__setattr__(self, "mentions", mentions)
-        if type(self.date) not in (type(None), datetime.date):
-            raise ParameterError(f"must be a datetime.date, got {self.date!r}", parameter="date")
+        object.__setattr__(self, "date", day_of(self.date))
         for name in FIELDS:
             if name in self.metadata:
                 raise ParameterError(f"must contain no field of the document, got {name!r}", parameter="metadata")
@@ -148,7 +162,7 @@ class ScoredDocument(BaseDocument):
     antecedents
         Distribution over antecedents of these mentions.
     date
-        Date of the document, which counting events needs. By default it is unknown.
+        Date of the document, which counting events needs; also an ISO text or a pandas.Timestamp. By default unknown.
     tokens
         Words of the document and their parse, which counting events needs. By default the document has no words.
     gold
@@ -183,7 +197,7 @@ class ScoredDocument(BaseDocument):
             doc_id: str,
             mentions: npt.ArrayLike,
             antecedents: AntecedentDistribution,
-            date: datetime.date | None = None,
+            date: datetime.date | str | np.datetime64 | None = None,
             tokens: Tokens | None = None,
             gold: Sequence[int | np.integer | str | None] | npt.NDArray[Any] | None = None,
             metadata: Mapping[str, Any] = ...,

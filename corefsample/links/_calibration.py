@@ -72,6 +72,10 @@ class LinkTables(Result):
     n_without_gold: int
     n_unannotated: int
 
+    def __repr__(self) -> str:
+        share = f"{100.0 * self.y.mean():.3g}% coreferent" if self.n_pairs else "no pair"
+        return f"LinkTables(n_documents={self.n_documents}, n_pairs={self.n_pairs}, {share})"
+
     @property
     def n_pairs(self) -> int:
         """Number of pairs."""
@@ -362,6 +366,11 @@ class PairedComparison(Result):
     norm: Norm
     level: float
     n_resamples: int
+
+    def __repr__(self) -> str:
+        ends = zip(self.measures, self.difference, self.lower, self.upper, strict=True)
+        texts = [f"{name} {value:.4g} [{lower:.4g}, {upper:.4g}]" for name, value, lower, upper in ends]
+        return f"PairedComparison(second - first: {', '.join(texts)}; n_pairs={self.n_pairs}, n_blocks={self.n_blocks})"
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row per measure: measure, first, second, difference, lower, upper, sd."""

@@ -185,3 +185,18 @@ def test_too_few_pairs_for_an_interval_have_none(caplog: pytest.LogCaptureFixtur
     assert some.lower is not None
     assert some.upper is not None
     assert some.lower < some.upper
+
+
+def test_swapped_arguments_and_the_two_columns_of_a_classifier_are_named() -> None:
+    rng = np.random.default_rng(0)
+    q = rng.random(200)
+    y = rng.random(200) < q
+    columns = np.column_stack((1.0 - q, q))
+    cases = ((1 * y, q, "y", "swapped"), (y, q, "q", "swapped"), (columns, y, "q", "[:, 1]"))
+    for predictions, labels, parameter, hint in cases:
+        with pytest.raises(ParameterError) as caught:
+            calibration_error(predictions, labels)
+        assert (caught.value.parameter, hint in str(caught.value.hint)) == (parameter, True)
+    with pytest.raises(ParameterError) as caught:
+        calibration_error(q, 2 * y)
+    assert (caught.value.parameter, caught.value.hint) == ("y", None)

@@ -48,6 +48,37 @@ def test_probabilities_are_the_softmax_of_the_scores_and_zero_for_new(lists: Lis
         assert row == pytest.approx(expected, abs=1e-14)
 
 
+SCORES = np.tril(np.arange(1.0, 17.0).reshape(4, 4), -1)
+SHARES = np.array([[1.0, 0, 0, 0], [0.5, 0.5, 0, 0], [0.25, 0.25, 0.5, 0], [0.25, 0.25, 0.25, 0.25]])  # NEW: diagonal
+
+
+@pytest.mark.parametrize("scores", [SCORES.T, np.where(np.tri(4), -np.inf, SCORES.T), SCORES.T / 20.0])
+def test_a_transposed_matrix_is_named(scores: Any) -> None:
+    with pytest.raises(ParameterError) as caught:
+        AntecedentDistribution.from_dense(scores)
+    assert (caught.value.parameter, "transpose" in str(caught.value.hint)) == ("scores", True)
+    with pytest.raises(ParameterError) as caught:
+        AntecedentDistribution.from_probabilities(SHARES.T, new="diagonal")
+    assert "transpose" in str(caught.value.hint)
+
+
+def test_probabilities_in_place_of_scores_are_named_in_a_warning() -> None:
+    links = SHARES / SHARES.sum(axis=1, where=np.tri(4, k=-1, dtype=bool), initial=1e-300, keepdims=True)
+    lists = [[*range(i)] for i in range(4)], [links[i, :i].tolist() for i in range(4)]
+    for build in (
+        lambda: AntecedentDistribution.from_dense(SHARES),
+        lambda: AntecedentDistribution.from_dense(SHARES, new="diagonal"),
+        lambda: AntecedentDistribution.from_dense(
+            np.hstack((np.diag(SHARES)[:, None], np.tril(SHARES, -1))), new="first"
+        ),
+        lambda: AntecedentDistribution.from_lists(*lists),
+    ):
+        with pytest.warns(UserWarning, match="from_probabilities"):
+            build()
+    AntecedentDistribution.from_dense(np.zeros((4, 4)))  # and without a warning, which is an error in tests
+    AntecedentDistribution.from_lists(lists[0], [[1.0, *[0.0] * (i - 1)][:i] for i in range(4)])
+
+
 @pytest.mark.parametrize(
     ("score", "prob", "new_prob"),
     [(800.0, 1.0, 0.0), (-800.0, 0.0, 1.0), (1e308, 1.0, 0.0), (-1e308, 0.0, 1.0), (0.0, 0.5, 0.5)],

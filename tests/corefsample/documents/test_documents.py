@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -96,6 +97,14 @@ def test_the_text_of_a_mention_is_its_words() -> None:
 
 
 @pytest.mark.parametrize(
+    "day", ["2024-05-06", pd.Timestamp("2024-05-06"), datetime.datetime(2024, 5, 6), np.datetime64("2024-05-06")]
+)
+def test_dates_can_be_texts_and_times_at_midnight(day: Any) -> None:
+    date = dataclasses.replace(document(), date=day).date
+    assert (type(date), date) == (datetime.date, datetime.date(2024, 5, 6))
+
+
+@pytest.mark.parametrize(
     ("fields", "message"),
     [
         ({"doc_id": ""}, "doc_id must be a non-empty string, got ''"),
@@ -107,7 +116,7 @@ def test_the_text_of_a_mention_is_its_words() -> None:
         ({"mentions": [[0.5, 1.5, 0.5], [1, 2, 1]]}, "mentions"),
         ({"mentions": [[0, 2**32 + 1, 0], [1, 2, 1]]}, "mentions"),
         ({"mentions": [[0, 1], [0, 0], [1, 0]]}, "mentions"),  # six numbers, but no threes
-        ({"date": datetime.datetime(2024, 5, 6, 7, 8)}, "date"),
+        *(({"date": day}, "date") for day in (datetime.datetime(2024, 5, 6, 7, 8), "6.5.2024", pd.NaT, 20240506)),
         ({"gold": np.array([True, False])}, "gold"),
         ({"metadata": {"doc_id": "other"}}, "metadata"),
     ],
