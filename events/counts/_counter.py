@@ -26,7 +26,7 @@ from events.counts._evidence import Evidence, extreme_dates, require_near
 from events.evidence._acceptance import Acceptance, batches_of, require_document, require_none
 from events.evidence._columns import ACTOR, EvidenceSettings
 from events.evidence._document_events import DocumentEvents
-from events.evidence._document_evidence import evidence_rows
+from events.evidence._document_evidence import cooccurrence_rows, evidence_rows
 from events.evidence._documents_table import document_rows
 from events.evidence._evaluation import Matches, Predicate, PredicateFinder, RuleFinder
 from events.evidence._rule_set import RuleSet
@@ -377,9 +377,14 @@ class EventCounter(Evidence):
         periods = self.calendar.periods(self.calendar.numbers(batch.dates))
         columns, roles = self.settings.columns, self.settings.roles
         rows, rows_with_events = [], []
-        for row, rule_events in events_of.items():
+        for row, document in matches.items():
+            rule_events, cooccurrences = events_of.get(row, []), document.cooccurrences
+            if not rule_events and not cooccurrences:
+                continue
             parses = [(batch.tokens(each), batch.spans(each)) for each in batch.parses(row)]
-            rows += evidence_rows(rule_events, parses, periods[row].label, columns, roles)
+            rows += evidence_rows(rule_events, parses, periods[row].label, columns, roles, cooccurrences)
+            cells = {"doc_id": batch.doc_ids[row], "date": batch.dates[row].item(), "period": periods[row].label}
+            rows += cooccurrence_rows(cells, rule_events, parses, columns, roles, cooccurrences)
             if any(events.n_hits.any() for events in rule_events):
                 rows_with_events.append(row)
         documents = document_rows(batch, periods, matches, events_of)

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from corefsample import _checks
-from corefsample._arrays import Floats, Ints, Ints32, pd
+from corefsample._arrays import Bools, Floats, Ints, Ints32, pd
 from corefsample.coreference._kernels import poisson_binomial
 from corefsample.errors import ParameterError, shown
 from corefsample.posterior._posterior import N_DRAWS
@@ -228,6 +228,34 @@ class EventCounts:
         types = self.column_types(self.columns)
         table = pd.DataFrame(columns, index=range(len(group)), columns=list(types))
         return table.astype({name: _columns.PANDAS_TYPES[kind] for name, kind in types.items()})
+
+    def not_counted(self) -> Ints:
+        """Documents with P of at most one half, by the co-occurrence of words and names.
+
+        Returns
+        -------
+        int64 (n_totals, n_periods + 1, 3)
+            For each row of `totals`, each period of `to_frame`, and the documents outside of these periods: documents
+            with words and names in one sentence, in one document, and others.
+        """
+        occurrences, keys, n_groups = self.occurrences, self.events(), len(self.occurrences.groups)
+        column_of = {period.number: column for column, period in enumerate(self.listed_periods())}
+        columns = np.array([column_of.get(each, len(column_of)) for each in occurrences.periods.tolist()], np.int64)
+        strata = occurrences.group_of * (len(column_of) + 1) + columns
+        shape = n_groups, len(column_of) + 1
+        row_of_key = {(self.event, key): row for row, key in enumerate(keys)}
+        key_of_row = np.array([row_of_key.get(key, -1) for key in occurrences.keys], np.int64)[occurrences.key]
+        cells = key_of_row * (shape[0] * shape[1]) + strata[occurrences.document]
+        is_above = 2 * occurrences.n_hits > self.n_samples
+
+        def numbers(rows: Bools) -> Ints:
+            counted = np.bincount(cells[rows & (key_of_row >= 0)], minlength=len(keys) * shape[0] * shape[1])
+            return counted.reshape(len(keys), *shape)
+
+        n_docs = np.bincount(strata, minlength=shape[0] * shape[1]).reshape(shape)
+        in_document, in_sentence = (numbers(~is_above & (occurrences.cooccurrence == each)) for each in (0, 1))
+        others = n_docs - numbers(is_above) - in_sentence - in_document
+        return np.stack([in_sentence, in_document, others], axis=-1).reshape(-1, shape[1], 3)
 
     def column_types(self, roles: Sequence[str]) -> dict[str, pa.DataType]:
         """Columns of the table with their types, if `roles` are the columns of roles."""
@@ -490,6 +518,10 @@ class CountsOfRules:
             raise ParameterError(f"{rule}, got {' '.join(actors)}", parameter="compare")
         return pd.concat([counts.compare(*actors) for counts in comparable], ignore_index=True)
 
+    def not_counted(self) -> Ints:
+        """Documents with P of at most one half, for each row of `totals`: see `EventCounts.not_counted`."""
+        return np.concatenate([counts.not_counted() for counts in self.of_rules])
+
     def samples(self) -> pa.Table:
         """Sampled counts of each actor and period in which some document has an event with P > 0.
 
@@ -549,7 +581,8 @@ class Cells:
         self._occurrences = occurrences
         event_of = np.array([name == event for name, _ in occurrences.keys], np.bool_)
         self.keys = [key for name, key in occurrences.keys if name == event]
-        rows = np.flatnonzero(event_of[occurrences.key]) if len(event_of) else np.zeros(0, np.int64)
+        is_row = event_of[occurrences.key] & occurrences.is_possible if len(event_of) else np.zeros(0, np.bool_)
+        rows = np.flatnonzero(is_row)
         documents = occurrences.document[rows]
         first = int(np.argmax(event_of)) if len(event_of) else 0
         values = occurrences.key[rows] - first, occurrences.group_of[documents], occurrences.periods[documents]

@@ -29,7 +29,7 @@ from events.counts._event_counts import CountsOfRules, EventCounts, Interval
 from events.counts._occurrences import MOST_PERIODS, Occurrences, occurrences
 from events.counts._run_tables import verify_table
 from events.evidence._acceptance import DUPLICATE
-from events.evidence._columns import ACTOR, TABLE_METADATA, Calendar, EventKey, EvidenceSettings
+from events.evidence._columns import ACTOR, COOCCURRENCES, TABLE_METADATA, Calendar, EventKey, EvidenceSettings
 from events.evidence._document_evidence import evidence_schema
 from events.evidence._documents_table import ALL_DOCUMENTS_SCHEMA, MERGED_ACTORS, excluded_triggers, merging_summary
 from events.evidence._sorted_rows import SortedRows
@@ -356,7 +356,8 @@ def trigger_rows(evidence: pa.Table, roles: Sequence[str]) -> pa.Table:
         noun stands for an actor, "both" if parses differ, empty if the event has no actor; sentence and trigger, texts;
         token, its offset in the document; frame of the rule. Rows are in the order of date, document and token.
     """
-    evidence = evidence.select(["doc_id", "date", "period", "event", *roles, "triggers"]).combine_chunks()
+    names = ["doc_id", "date", "period", "event", *roles, "triggers"]
+    evidence = with_evidence(evidence).select(names).combine_chunks()
     triggers = evidence["triggers"].combine_chunks()
     table = evidence.drop_columns("triggers").take(pc.list_parent_indices(triggers))
     values = triggers.flatten()
@@ -423,8 +424,10 @@ def _rows(outcome: Outcome, occurrences: Occurrences, columns: pa.Table, united:
     inefficiency = np.maximum.reduceat(members["inefficiency"].to_numpy(), starts) if len(starts) else np.zeros(0)
     one_best = np.logical_or.reduceat(members["one_best"].to_numpy(), starts) if len(starts) else np.zeros(0, np.bool_)
     errors = [
-        float(monte_carlo_errors(n, settings.n_samples, time)) for n, time in zip(n_hits, inefficiency, strict=True)
+        float(monte_carlo_errors(n, settings.n_samples, time)) if time else 0.0
+        for n, time in zip(n_hits, inefficiency, strict=True)
     ]
+    classes = np.maximum.reduceat(occurrences.cooccurrence[rows], starts) if len(starts) else starts
     cells = EventKey.of(outcome.actors).cells(ACTOR, settings.roles)
     n = len(starts)
     values = {
@@ -437,6 +440,7 @@ def _rows(outcome: Outcome, occurrences: Occurrences, columns: pa.Table, united:
         "one_best": pa.array(one_best),
         "samples": pa.array([bits.tobytes() for bits in samples], pa.binary(), mask=n_hits == 0),
         "named_samples": pa.array([bits.tobytes() for bits in named], pa.binary(), mask=n_hits == 0),
+        "cooccurrence": pa.array(COOCCURRENCES).take(pa.array(classes, mask=classes < 0)),
         "inefficiency": pa.array(inefficiency),
     }
     return pa.RecordBatch.from_pydict(values)

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from corefsample import ParameterError, _checks
 from corefsample._arrays import Bools, Bytes, Floats, Ints, Ints32
 from corefsample._random import agreement_bound, monte_carlo_errors
-from events.evidence._columns import NO_PERIOD, Calendar, EventKey, EvidenceSettings, count_columns
+from events.evidence._columns import COOCCURRENCES, NO_PERIOD, Calendar, EventKey, EvidenceSettings, count_columns
 from events.evidence._documents_table import ALL_DOCUMENTS_SCHEMA
 from events.evidence._sorted_rows import SortedRows
 from events.news._quality import outlying_dates, outlying_notice
@@ -54,6 +54,8 @@ class Occurrences:
         float64 (n,): squared Monte Carlo error of the mean.
     has_number
         bool (n,): whether a predicate returned a number.
+    cooccurrence
+        int64 (n,): index in `COOCCURRENCES`, -1 where words and names do not co-occur.
     """
 
     settings: EvidenceSettings
@@ -73,6 +75,12 @@ class Occurrences:
     scaled_variance: Ints
     squared_error: Floats
     has_number: Bools
+    cooccurrence: Ints
+
+    @property
+    def is_possible(self) -> Bools:
+        """True for rows whose event is possible; words and names only co-occur in the others: bool (n,)."""
+        return self.squared_error > 0.0  # a bound replaces an error of zero
 
     def _sampled(self, rows: Ints) -> Iterator[tuple[slice, npt.NDArray[np.integer]]]:
         """Parts of increasing rows of evidence, with their values: 0 or 1, or a number, (n, n_samples)."""
@@ -184,7 +192,7 @@ def occurrences(
     groups = sorted({*cells}) or [()] * (not by)
     number_of_group = {group: number for number, group in enumerate(groups)}
     group_of = np.array([number_of_group[cell] for cell in cells], np.int64)
-    names = ["doc_id", "event", *settings.roles, "probability", "one_best", "inefficiency"]
+    names = ["doc_id", "event", *settings.roles, "probability", "one_best", "inefficiency", "cooccurrence"]
     names += ["samples", "named_samples"] if settings.has_defaults else []
     table = rows.read(*names, *(["numbers", "best_number"] if settings.is_predicate else []))
     n_samples = settings.n_samples
@@ -195,7 +203,7 @@ def occurrences(
     n_named, scaled_variance = n_hits.copy(), n_hits * (n_samples - n_hits)
     has_number = np.zeros(len(table), np.bool_)
     squared_error = np.zeros(len(table))
-    for value in np.unique(inefficiency).tolist():
+    for value in np.unique(inefficiency[inefficiency > 0.0]).tolist():
         same = inefficiency == value
         squared_error[same] = monte_carlo_errors(n_hits[same], n_samples, value) ** 2
     if settings.has_defaults:
@@ -211,6 +219,7 @@ def occurrences(
         all_agree = (numbers == numbers[:, :1]).all(axis=1)
         spread = scaled_variance[has_number] / n_samples**3
         squared_error[has_number] = np.where(all_agree, agreement_bound(n_samples) ** 2, spread)
+    cooccurrence = pc.index_in(table["cooccurrence"], value_set=pa.array(COOCCURRENCES)).fill_null(-1)
     document = pc.index_in(table["doc_id"], value_set=document_table["doc_id"].combine_chunks())
     return Occurrences(
         settings,
@@ -230,6 +239,7 @@ def occurrences(
         scaled_variance,
         squared_error,
         has_number,
+        cooccurrence.to_numpy().astype(np.int64),
     )
 
 

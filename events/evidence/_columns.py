@@ -61,6 +61,8 @@ class EventKey(tuple[str, ...]):
 
 ACTOR = ("actor",)  # the column of rules with one role
 TABLE_METADATA = {b"corefsample.table": b"1"}  # version of the tables in Parquet files: see docs/file-formats.md
+# Words of a rule and names of actors are in one document or sentence: see `events.matching._screening.Cooccurrence`.
+COOCCURRENCES = ("document", "sentence")
 RULE_COLUMNS = ("mean_rule", "lower_rule", "upper_rule")  # mean and interval of what readers would count
 P_COLUMNS = ("p_first_greater", "p_equal", "p_second_greater")  # of comparisons
 TIMESTAMP = "datetime64[ms]"  # of pandas; days from year 1 on, which nanoseconds cannot represent

@@ -18,6 +18,7 @@ from events.evidence._document_events import SEVERAL, DocumentEvents, UnionMembe
 from events.evidence._event_kernels import NAMED
 from events.lexicon._file import OF
 from events.matching._matches import ABSENT, DEFAULT, NO_ACTOR
+from events.matching._screening import Cooccurrence
 
 SEPARATOR = " | "
 UNSETTLED = "conditioned samples did not settle"
@@ -29,6 +30,7 @@ _Span = list[int]  # start, end, head
 _Instance = tuple[int, list[int], float]  # trigger, mentions, probability
 _Description = tuple[int, str, list[int], float, bool]  # mention, code, tokens, probability, whether it is a stand-in
 _Sources = tuple[list[_Instance], list[_Description]]  # of one event, at most eight of each, the likeliest first
+Cooccurrences = Mapping[str, Mapping[tuple[str, ...], Cooccurrence]]  # by event and actors
 Parses = Sequence[tuple[Tokens | None, Ints32]]  # tokens of each parse, and the spans (n_mentions, 3) of its mentions
 
 
@@ -66,8 +68,11 @@ def evidence_schema(roles: Sequence[str], *, defaults: bool = False, numbers: bo
     - event, and a column for each role: name of the rule, and code of the actor in each role.
     - probability, mc_se: P(event) and its Monte Carlo standard error.
     - one_best: whether the event is true in the likeliest-antecedent clustering.
+    - cooccurrence: "sentence" if a word of the rule and names of the actors are in one sentence, "document" if they are
+      in one document, null otherwise: see `events.matching._screening.Cooccurrence`.
     - sentences: text of the sentences that have the triggers or the listed mentions, in the order of the document.
-      This column and the other texts are null if P is 0.
+      If P is 0, it is the first sentence with a word of the rule and names of the actors, and the other texts but
+      `actor_mentions` are null.
     - role_mentions: the likeliest mentions (at most eight) that fill the event's roles, with token span and P(this
       instance makes the event true).
     - actor_mentions: the likeliest mentions (at most eight) described as the actors, with token span and P(it belongs
@@ -90,10 +95,11 @@ def evidence_schema(roles: Sequence[str], *, defaults: bool = False, numbers: bo
       null if P is 0.
     - named_samples: bits of the samples in which it is true with named actors or without an actor; null if these are
       all of `samples`.
-    - inefficiency: number of samples that are worth one independent sample; above 1 where Markov chains drew them.
+    - inefficiency: number of samples that are worth one independent sample; above 1 where Markov chains drew them, 0
+      where the event is not possible in any clustering, so that none was drawn.
     - triggers: the triggers that make the event true, in the order of the text: token, text, frame of the rule, how the
       roles are filled, P(the trigger makes the event true) of the likeliest mentions, and the sentence. Empty for
-      outcomes.
+      outcomes. If P is 0, the word of the rule that co-occurs.
     - numbers, best_number: the number that a predicate returned for each sample and for the likeliest clustering; null
       if it returned booleans.
     """
@@ -102,6 +108,7 @@ def evidence_schema(roles: Sequence[str], *, defaults: bool = False, numbers: bo
         *(("doc_id", pa.string()), ("date", pa.date32()), ("period", pa.string()), ("event", pa.string())),
         *((role, pa.string()) for role in roles),
         *(("probability", pa.float64()), ("mc_se", pa.float64()), ("one_best", pa.bool_())),
+        ("cooccurrence", pa.string()),
         *((name, pa.string()) for name in (*texts, *(["filled"] if defaults else []))),
         ("parses", pa.int64()),
         *(("samples", pa.binary()), ("named_samples", pa.binary()), ("inefficiency", pa.float64())),
@@ -117,6 +124,7 @@ def evidence_rows(
     period: str,
     columns: Mapping[str, Sequence[str]],
     roles: Sequence[str],
+    cooccurrences: Cooccurrences | None = None,
 ) -> list[dict[str, Any]]:
     """Rows of the table of evidence of one document, one for each possible event, by the columns of `evidence_schema`.
 
@@ -132,9 +140,11 @@ def evidence_rows(
         Names of the columns of roles of each event, by the name of the event.
     roles
         Names of the columns of roles of the table.
+    cooccurrences
+        Words and names that co-occur in the document, by event and key; by default none.
     """
     rows: list[dict[str, Any]] = []
-    mentions = _Mentions(parses)
+    mentions, cooccurrences = _Mentions(parses), cooccurrences or {}
     sources: dict[tuple[str, EventKey], _Sources] = {}
     for events in rule_events:
         probabilities, errors = events.probabilities.tolist(), events.mc_errors.tolist()
@@ -158,6 +168,7 @@ def evidence_rows(
                 "mc_se": errors[index],
                 "one_best": bool(events.one_best[index]),
                 "inefficiency": events.inefficiency,
+                **mentions.cooccurring(cooccurrences.get(events.event, {}).get(key)),
             }
             if events.numbers is not None:
                 row |= {"numbers": events.numbers[index], "best_number": int(events.one_best[index])}
@@ -175,6 +186,40 @@ def evidence_rows(
                     row["named_samples"] = None if named == row["samples"] else named
             rows.append(row)
     return rows
+
+
+def cooccurrence_rows(
+    document: Mapping[str, Any],
+    rule_events: Sequence[DocumentEvents],
+    parses: Parses,
+    columns: Mapping[str, Sequence[str]],
+    roles: Sequence[str],
+    cooccurrences: Cooccurrences,
+) -> list[dict[str, Any]]:
+    """Rows of the table of evidence for words and names that co-occur, without an event that is possible.
+
+    Parameters
+    ----------
+    document
+        Columns of the document.
+    rule_events, parses, columns, roles, cooccurrences
+        As in `evidence_rows`, which has the rows of `rule_events`.
+    """
+    possible = {(events.event, key) for events in rule_events for key in events.keys}
+    mentions = _Mentions(parses)
+    never = {"probability": 0.0, "mc_se": 0.0, "one_best": False, "inefficiency": 0.0}
+    return [
+        {
+            **document,
+            "event": event,
+            **EventKey(key).cells(columns[event], roles),
+            **never,
+            **mentions.cooccurring(each),
+        }
+        for event, of_event in cooccurrences.items()
+        for key, each in of_event.items()
+        if (event, key) not in possible
+    ]
 
 
 class _Mentions:
@@ -235,6 +280,21 @@ class _Mentions:
         words = list(self.tokens.written[start : min(end, start + _LONGEST_MENTION)])
         shortened = " ..." if end - start > _LONGEST_MENTION else ""
         return f"{' '.join(words)}{shortened} [{start}-{end}]"
+
+    def cooccurring(self, cooccurrence: Cooccurrence | None) -> dict[str, Any]:
+        """Columns of a word and of names that co-occur."""
+        if cooccurrence is None:
+            return {}
+        if not cooccurrence.in_sentence:
+            return {"cooccurrence": "document"}
+        token, written = cooccurrence.token, self.tokens.written
+        names = (f"{' '.join(written[start:end])} [{start}-{end}]" for start, end in cooccurrence.names)
+        return {
+            "cooccurrence": "sentence",
+            "sentences": self.sentence(token),
+            "actor_mentions": SEPARATOR.join(names),
+            "triggers": [{"token": token, "trigger": written[token], "probability": 0.0}],
+        }
 
     def sentences(self, instances: list[_Instance], descriptions: list[_Description]) -> str:
         """Text of the sentences that have a trigger or a described mention."""

@@ -295,7 +295,15 @@ class RuleFinder:
 
     def match(self, batch: DocumentBatch) -> tuple[Matches, dict[int, Fault]]:
         """Matches of the rules in the documents of a batch, and the faults of rejected documents, by row."""
-        return self.matcher.match(batch)
+        matches, faults = self.matcher.match(batch)
+        for document in matches.values() if self.outcomes else ():
+            for outcome in self.outcomes:
+                for event in outcome.events:
+                    members = document.cooccurrences.get(event, {})
+                    keys = [*members]
+                    for row in outcome.matching_keys(keys, self.matcher.lexicon.kinds):
+                        document.add_cooccurrence(outcome.name, EventKey.of(outcome.actors), members[keys[row]])
+        return matches, faults
 
     def is_possible(self, matches: DocumentMatches) -> bool:
         """Whether some clustering can have an event."""

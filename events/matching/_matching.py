@@ -108,10 +108,11 @@ def match_rules(
     lexicon: Lexicon,
     date: datetime.date | None,
     scheme: str | None = None,
+    names: LexiconMatches | None = None,
 ) -> tuple[MentionMatches, ...]:
     """Match several rules against a parse: one result per rule, as `match_document` returns it.
 
-    Steps that the rules share are done once.
+    Steps that the rules share are done once. `names` has the names of actors; by default they are matched here.
     """
     readable = readable_schemes(tokens.dep, scheme)
     words = rule_words(rules)
@@ -124,10 +125,9 @@ def match_rules(
                 readings[name] = ParseReading(tokens, mentions, name, words, rule.language)
         readings_by_rule.append([RuleReading(readings[name], rule) for name in served])
     any_reading = next(iter(readings.values()))
-    names = _NO_NAMES
-    if any(reading.is_filled for readings_of_rule in readings_by_rule for reading in readings_of_rule):
+    if names is None and any(reading.is_filled for of_rule in readings_by_rule for reading in of_rule):
         names = lexicon.match(tokens.text, any_reading.view.heads, date, tokens.lemma)
-    return tuple(_agreed(readings_of_rule, names, lexicon) for readings_of_rule in readings_by_rule)
+    return tuple(_agreed(readings_of_rule, names or _NO_NAMES, lexicon) for readings_of_rule in readings_by_rule)
 
 
 def rule_words(rules: Iterable[Rule]) -> frozenset[str]:

@@ -203,6 +203,8 @@ class CountTables:
         in columns whose names end in "_rule".
     samples
         Sampled counts: see `events.counts._event_counts.CountsOfRules.samples`.
+    not_counted
+        int64 (n_totals, n_periods + 1, 3): see `events.counts._event_counts.EventCounts.not_counted`.
     schema
         Schema of `table` in files.
     reference
@@ -217,6 +219,7 @@ class CountTables:
     compared: pd.DataFrame | None
     compared_periods: pd.DataFrame | None
     samples: pa.Table
+    not_counted: Ints
     schema: pa.Schema
     reference: dict[str, Any] | None = None
     readers: Mapping[tuple[str, ...], Floats] = field(default_factory=dict)
@@ -225,7 +228,8 @@ class CountTables:
     def of(cls, counts: CountsOfRules, compared: Sequence[str], periods: Sequence[str] = ()) -> Self:
         """The tables of counts as they are, with comparisons of two actors and of two periods if there are any."""
         comparisons = counts.compare(compared), counts.compare_periods(periods)
-        return cls(counts.to_frame(), counts.totals(), *comparisons, counts.samples(), counts.schema())
+        table, samples, not_counted = counts.to_frame(), counts.samples(), counts.not_counted()
+        return cls(table, counts.totals(), *comparisons, samples, not_counted, counts.schema())
 
     def with_readers(self, evidence: pa.Table) -> pa.Table:
         """The evidence with the columns `READER`, if the tables have the error of rules."""
@@ -341,7 +345,10 @@ def tables_with_error(
     if periods is not None:
         periods = periods.assign(**dict(zip(_OF_DIFFERENCE, np.reshape(of_periods, (-1, 6)).T, strict=True)))
     reference = {**model.summary(), **expected}
-    return CountTables(table[schema.names], totals, comparisons, periods, samples, schema, reference, readers)
+    not_counted = tables.not_counted
+    return CountTables(
+        table[schema.names], totals, comparisons, periods, samples, not_counted, schema, reference, readers
+    )
 
 
 def _difference(draws: Ints, level: float) -> Floats:
