@@ -2,13 +2,18 @@
 
 import numpy as np
 import pandas as pd
+import pyarrow.compute as pc
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from references import events as er
 from small_counts import DAY, SMALL, corpora, counts_of, document, evidence_of
 
 from corefsample._random import agreement_bound
+from events import EventCounter, load_rules
+from events.counts._evidence import Evidence, with_outcomes
 from events.evidence._document_events import DocumentEvents
+from events.rules._format import Outcome
 
 
 @settings(max_examples=50)
@@ -77,3 +82,32 @@ def test_the_evidence_has_a_row_for_each_possible_event() -> None:
         ("d3", "AAA", b"\xf0"),
         ("d3", "CCC", None),
     ]
+
+
+def test_words_and_names_that_only_co_occur_change_no_table_and_are_counted_by_period() -> None:
+    outcomes = ["any=attack|kill:*", "two=attack:IRQ|KWT"]
+    counter = EventCounter([load_rules("attack"), load_rules("kill")], n_samples=40, outcomes=outcomes)
+    counter.update([er.scored(each) for each in er.corpus()])
+    alone = Evidence(counter.settings)
+    for rows, added in zip(alone.tables, counter.tables, strict=True):
+        for batch in added.dataset().to_batches():
+            rows.add(batch.filter(pc.field("inefficiency") > 0.0) if rows is alone.rows else batch)
+    assert 0 < len(alone.rows) < len(counter.rows)
+    with_rows, without = (each.counts_of_all() for each in (counter, alone))
+    pd.testing.assert_frame_equal(with_rows.to_frame(), without.to_frame())
+    pd.testing.assert_frame_equal(totals := with_rows.totals(), without.totals())
+    pd.testing.assert_frame_equal(with_rows.compare(["IRQ", "USA"]), without.compare(["IRQ", "USA"]))
+    assert with_rows.samples() == without.samples()
+    pd.testing.assert_frame_equal(counter.evidence(), alone.evidence())
+    pd.testing.assert_frame_equal(counter.events(), alone.events())
+    # In 1999Q1 the USA attack in one of five documents, and are named far from the word in another, with P = 0.31. The
+    # other quarters to 2000Q2 have 0, 0, 3, 1 and 1 documents, and no document is outside of them.
+    (row,) = np.flatnonzero(totals["actor"].eq("USA") & totals["event"].eq("attack"))
+    later_quarters = [[0, 0, 0], [0, 0, 0], [0, 0, 3], [0, 0, 1], [0, 0, 1]]
+    assert with_rows.not_counted()[row].tolist() == [[0, 1, 3], *later_quarters, [0, 0, 0]]
+    # Outcomes are the same whether they are united while documents are counted or later.
+    united = with_outcomes(counter, [Outcome.parsed("later=attack|kill:*")]).rows
+    rows = united.read("event", "doc_id", "cooccurrence").to_pandas().set_index("doc_id").sort_index()
+    first, later = (rows["cooccurrence"][rows["event"] == event] for event in ("any", "later"))
+    pd.testing.assert_series_equal(first, later)
+    assert {*first} == {"document", "sentence"}

@@ -1,6 +1,7 @@
 """The screen of a batch lets through exactly the documents that a closer look would find possible."""
 
 import datetime
+from pathlib import Path
 from typing import Any
 
 from hypothesis import given, settings
@@ -12,7 +13,7 @@ from corefsample.documents._batch import DocumentBatch
 from events import load_lexicon, load_rules
 from events.matching._matches import MentionMatches
 from events.matching._matching import match_document
-from events.matching._screening import RuleMatcher
+from events.matching._screening import Cooccurrence, RuleMatcher
 
 DAY = datetime.date(1999, 6, 1)
 WORDS = """
@@ -68,6 +69,54 @@ def test_a_screen_finds_what_a_look_at_each_document_finds(texts: list[str], sch
             if expected.possible:
                 assert found[0][0].agrees(expected)
                 assert found[0][0].n_ambiguous == expected.n_ambiguous
+
+
+@settings(max_examples=60)
+@given(st.lists(st.lists(sentences(), min_size=1, max_size=3), max_size=4))
+def test_words_and_names_co_occur_where_a_look_at_each_sentence_finds_both(texts: list[list[str]]) -> None:
+    many = [er.scored(er.json_document(f"d{n}", DAY.isoformat(), text)) for n, text in enumerate(texts)]
+    matches, _ = RuleMatcher(load_rules("attack"), load_lexicon()).match(DocumentBatch.of(many))
+    for row, found in matches.items():
+        tokens = many[row].tokens
+        assert tokens is not None
+        with_word = {
+            s for lemma, s in zip(tokens.lemma, tokens.sent.tolist(), strict=True) if lemma.lower() == "attack"
+        }
+        names = load_lexicon().match(tokens.text, tokens.head.tolist(), DAY, tokens.lemma).codes
+        expected: dict[tuple[str], bool] = {}
+        for token, code in names.items() if with_word else ():
+            expected[code,] = expected.get((code,), False) or int(tokens.sent[token]) in with_word
+        of_rule = found.cooccurrences.get("attack", {})
+        assert {key: each.in_sentence for key, each in of_rule.items()} == expected
+
+
+def test_phrases_class_nouns_default_actors_and_nobody_co_occur_by_hand(tmp_path: Path) -> None:
+    lexicon = tmp_path / "lexicon.yaml"
+    lexicon.write_text(
+        "{version: 1, extends: police, entries: [{code: REBEL, name: rebels, kind: rebel, nouns: [rebel]},"
+        "{code: FF, name: Free Front, kind: rebel, aliases: [Front]},"
+        "{code: EE, name: Eastern, kind: rebel, aliases: [Eastern]}]}"
+    )
+    sleeping = "Front/PROPN>2:nsubj slept=sleep/VERB>0:root"
+    texts = [
+        # All words of "set fire" are in the sentence of the rebels, who can stand for the Front, not for the Eastern.
+        ["rebels=rebel/NOUN>2:nsubj set/VERB>0:root it/PRON>2:obj near/ADP>5:case fire/NOUN>2:obl", sleeping],
+        # They are in two sentences.
+        [
+            "Front/PROPN>2:nsubj set/VERB>0:root it/PRON>2:obj",
+            "Front/PROPN>2:nsubj saw=see/VERB>0:root fire/NOUN>2:obj",
+        ],
+        # The police can have made an arrest by default.
+        ["an/DET>2:det arrest/NOUN>3:nsubj failed=fail/VERB>0:root", sleeping],
+    ]
+    many = [er.scored(er.json_document(f"d{n}", DAY.isoformat(), text)) for n, text in enumerate(texts)]
+    rules = load_rules("arson"), load_rules("arrest")
+    matches, _ = RuleMatcher(rules, load_lexicon(lexicon)).match(DocumentBatch.of(many))
+    fire = Cooccurrence(True, 4, ((0, 1),))
+    assert matches[0].cooccurrences["arson"] == {("REBEL",): fire, ("FF",): fire, ("",): Cooccurrence(True, 4)}
+    assert matches[1].cooccurrences == {}
+    unnamed = Cooccurrence(False, 1)
+    assert matches[2].cooccurrences["arrest"] == {("FF",): unnamed, ("POLICE",): unnamed, ("",): Cooccurrence(True, 1)}
 
 
 def possible(screen: RuleMatcher, many: list[ScoredDocument]) -> set[int]:
