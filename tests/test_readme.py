@@ -24,7 +24,7 @@ PAGES = [README, *sorted(DOCS.glob("*.md"))]
 # Pages whose Python runs here; other pages have tests of their own.
 RUNNABLE = [README, *(DOCS / f"{name}.md" for name in ("recipes", "python", "my-system"))]
 # Pages whose blocks use names of earlier blocks.
-BUILDING = ["audit", "installation", "pictures", "recalibration", "summaries", "tagging", "tagging-studies"]
+BUILDING = ["audit", "hmm-crf", "installation", "pictures", "recalibration", "scores", "summaries", "tagging"]
 
 pytestmark = pytest.mark.skipif(not README.exists(), reason="the README is beside the sources alone")
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

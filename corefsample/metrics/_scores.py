@@ -342,6 +342,11 @@ def corpus_scores(documents: Iterable[ClusteringScores]) -> ClusteringScores:
     ------
     ParameterError
         If there is no document, or some are with and some without singletons.
+
+    Examples
+    --------
+    >>> corpus_scores([clustering_scores([1, 1, 2], [1, 1, 1]), clustering_scores([1, 1], [1, 1])]).muc
+    Score(recall=1, precision=0.6667, f1=0.8)
     """
     sums: dict[str, Floats] = {}
     singletons: bool | None = None
@@ -427,18 +432,26 @@ def percentiles(draws: Floats, level: float) -> Floats:
 
 
 def score_differences(
-    first: Sequence[ClusteringScores], second: Sequence[ClusteringScores], draws: Floats, *, level: float
+    first: Sequence[ClusteringScores],
+    second: Sequence[ClusteringScores],
+    draws: Floats | None = None,
+    *,
+    level: float = 0.95,
+    n_resamples: int = 10_000,
+    seed: int = 0,
 ) -> pd.DataFrame:
-    """Compare two systems on the same documents.
+    """Compare two systems on the same documents, by resampling the documents for both (the paired bootstrap).
 
     Parameters
     ----------
     first, second
         Scores of the same documents in the same order.
     draws
-        Resampled F1 of both systems, from `resampled_f1`.
+        Resampled F1 of both systems, from `resampled_f1`; by default they are computed.
     level
         Nominal share of the intervals that contain the true difference, in (0, 1).
+    n_resamples, seed
+        Number of resamples, and seed of the random draws.
 
     Returns
     -------
@@ -447,6 +460,8 @@ def score_differences(
         upper (ends of its confidence interval); p_value: twice the smaller share of the resamples in which the
         difference is at most, or at least, 0. One is added to both numbers, so that it is never 0.
     """
+    if draws is None:
+        draws = resampled_f1([first, second], n_resamples=n_resamples, seed=seed)
     gaps = draws[0] - draws[1]
     lower, upper = percentiles(gaps, level)
     n_rest = np.minimum((gaps <= 0.0).sum(axis=0), (gaps >= 0.0).sum(axis=0))
