@@ -1,14 +1,17 @@
 # The wheel is built in one stage and installed in the next, so that the image has no sources and no build tools.
 #   docker build -t corefsample .
 #   docker run --rm --user "$(id -u)" -v "$PWD:/data" corefsample demo --out demo
-FROM python:3.13-slim AS build
+# The Python for which constraints.txt was made.
+ARG PYTHON=3.11
+FROM python:${PYTHON}-slim AS build
 WORKDIR /source
 COPY pyproject.toml README.md LICENSE ./
 COPY corefsample corefsample
 COPY events events
 RUN python -m pip wheel --no-cache-dir --no-deps --wheel-dir /wheels .
 
-FROM python:3.13-slim AS installed
+FROM python:${PYTHON}-slim AS installed
+LABEL org.opencontainers.image.title=corefsample org.opencontainers.image.version=0.2.0
 # Compiled kernels and the list of fonts belong to the image: a container starts with them, whoever runs it.
 ENV NUMBA_CACHE_DIR=/opt/corefsample/kernels \
     MPLCONFIGDIR=/opt/corefsample/matplotlib \

@@ -390,10 +390,19 @@ class EngineOptions(Options):
     scheduler
         Address of a Dask scheduler that runs already, tcp://host:8786, whose workers are used instead of processes on
         this machine. [default: none]
+    worker_timeout
+        Seconds to wait for workers of a scheduler that has none, or whose workers do not have the version of this
+        process, before that is an error.
     """
 
     workers: int | None = option(default=None, at_least=1, is_recorded=False)
     scheduler: str | None = option(default=None, metavar="ADDRESS", is_recorded=False)
+    worker_timeout: float = option(default=600.0, above=0.0, is_recorded=False)
+
+    @property
+    def written(self) -> tuple[str, ...]:
+        """Folder of the parts, record of the run, and patterns of the names of all files that the command writes."""
+        raise NotImplementedError
 
 
 _META = "meta::"

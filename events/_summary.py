@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 from corefsample.errors import CorefsampleError
 
@@ -51,6 +52,8 @@ class Summary:
         Paths of the files written, or commands that continue from them, by their titles.
     notices
         Sentences about doubtful results, which are printed even if nothing else is.
+    work
+        Sentence about what this run computed and what an earlier one had, which a person reads first; "" for none.
     problems, n_hidden_problems
         Errors in what was checked, and number of further ones that are only counted. A command with problems fails.
     result
@@ -61,12 +64,34 @@ class Summary:
     shown: Sequence[str | Table | Pairs] = ()
     files: Mapping[str, str] = dataclasses.field(default_factory=dict)
     notices: Sequence[str] = ()
+    work: str = ""
     problems: Sequence[CorefsampleError] = ()
     n_hidden_problems: int = 0
     result: Any = dataclasses.field(default=None, repr=False)
 
     def __getitem__(self, name: str) -> Any:
         return self.values[name]
+
+    def to_json(self, warnings: Sequence[str] = ()) -> dict[str, Any]:
+        """What a command printed, with its warnings, for the case that it is repeated without a change."""
+        shown = [each if isinstance(each, str) else dataclasses.asdict(each) for each in self.shown]
+        parts = {"shown": shown, "files": dict(self.files), "notices": [*self.notices]}
+        return {"values": json_values(self.values), **parts, "warnings": [*warnings]}
+
+    @classmethod
+    def repeated(cls, record: Mapping[str, Any], seconds: float) -> Self:
+        """The summary of a repeated command from the record of `to_json`, which has tables but no pairs."""
+        for text in record["warnings"]:
+            logging.getLogger("corefsample").warning("%s", text)
+        values = record["values"]
+        new = {"n_computed": 0, "n_resumed": values.get("n_documents"), "seconds": round(seconds, 3)}
+        return cls(
+            values={**values, **{name: value for name, value in new.items() if name in values}},
+            shown=[each if isinstance(each, str) else Table(**each) for each in record["shown"]],
+            files=record["files"],
+            notices=record["notices"],
+            work="Nothing has changed since this command finished; nothing was computed again.",
+        )
 
 
 def json_values(value: Any) -> Any:
@@ -125,6 +150,11 @@ def set_aside(n_quarantined: int, path: str | None = None) -> list[str]:
     """A sentence with the number of documents that were set aside, and with their file, unless the number is 0."""
     location = "" if path is None else f" in {path}"
     return [f"{counted(n_quarantined, 'bad document')} set aside{location}"] if n_quarantined else []
+
+
+def empty_corpus(n_documents: int) -> list[str]:
+    """A sentence that the inputs have no documents, unless they have."""
+    return [] if n_documents else ["The inputs have no documents, so the results are empty."]
 
 
 def covered_uncertainty(*, parses: bool, recalibration: bool) -> str:

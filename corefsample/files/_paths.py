@@ -187,8 +187,8 @@ def is_file(path: PathLike) -> bool:
 def file_version(path: PathLike) -> tuple[int, int | str]:
     """Size in bytes and version of a file; the version changes with the content.
 
-    The version is the time of the last change in nanoseconds; for a URL it is the entity tag, else the time, or "" if
-    the service reports neither.
+    The version is the time of the last change in nanoseconds, that of the content or, because programs can set that one
+    back, that of the file's entry; for a URL it is the entity tag, else the time, or "" if the service reports neither.
 
     Raises
     ------
@@ -199,7 +199,7 @@ def file_version(path: PathLike) -> tuple[int, int | str]:
     """
     if not is_url(path):
         about = os.stat(path)
-        return about.st_size, about.st_mtime_ns
+        return about.st_size, max(about.st_mtime_ns, about.st_ctime_ns)
     version = stored(os.fspath(path))
     if version is None:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fspath(path))

@@ -9,16 +9,19 @@ from __future__ import annotations
 import inspect
 import os
 import sys
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from corefsample.errors import CorefsampleError, InputError, ParameterError
-from events._options import Declared, Options, fields_of
 from events._summary import Summary, json_values
 from events.commands._screen import log_to_screen, print_error, print_json, print_summary, progress
+
+if TYPE_CHECKING:
+    from events._options import Declared, Options
 
 # Exit statuses; 75 is EX_TEMPFAIL of sysexits.h, and 128 + the number of a signal is the convention of shells.
 USAGE, BAD_INPUT, FAILURE, TRY_AGAIN, INTERRUPTED, TERMINATED = 2, 3, 1, 75, 130, 143
@@ -107,13 +110,15 @@ class Command(click.Command):
         task: str = "",
         sections: Mapping[str, str] | None = None,
     ) -> None:
+        from events._options import fields_of  # not above, because `corefsample --help` needs no options
+
         super().__init__(None, help=help_of(sys.modules[run.__module__].__doc__), context_settings=SETTINGS)
-        self.options, self.run = options, run
+        self.options, self.run, self.fields = options, run, fields_of(options)
         self.arguments, self.task = [name.rstrip("+*") for name in arguments], task
         for name in arguments:
             n_values = -1 if name[-1] in "+*" else 1
             self.params.append(click.Argument([name.rstrip("+*")], nargs=n_values, required=name[-1] != "*"))
-        self.params += [_option(each) for each in fields_of(options).values() if each.flag != ""]
+        self.params += [_option(each) for each in self.fields.values() if each.flag != ""]
         self.params += [
             click.Option([*flags.split(), name], is_flag=True, help=text) for name, (flags, text) in _COMMON.items()
         ]
@@ -141,12 +146,15 @@ class Command(click.Command):
                 raise ParameterError("and --quiet exclude each other", parameter="verbose")
             if as_json and writes_documents:
                 raise ParameterError("and standard output as OUTPUT exclude each other", parameter="as_json")
-            with log_to_screen(verbose=verbose, quiet=quiet), progress(self.task, as_json) as watchers:
+            with (
+                log_to_screen(verbose=verbose, quiet=quiet) as warnings,
+                progress(self.task, as_json) as watchers,
+            ):
                 arguments = [values.pop(name) for name in self.arguments]
-                fields, parameters = fields_of(self.options), inspect.signature(self.run).parameters
+                parameters, fields = inspect.signature(self.run).parameters, self.fields
                 chosen = {n: None if value == () and fields[n].is_optional else value for n, value in values.items()}
                 watching = {name: watcher for name, watcher in watchers.items() if name in parameters}
-                summary = self.run(*arguments, self.options(**chosen), **watching)
+                summary = self._summary(arguments, self.options(**chosen), watching, warnings)
         except CorefsampleError as error:
             raise Failure(error, ctx) from error
         try:
@@ -165,6 +173,25 @@ class Command(click.Command):
             print_error(f"and {summary.n_hidden_problems:,} more")
         if summary.problems:
             sys.exit(BAD_INPUT)
+
+    def _summary(
+        self, arguments: list[Any], options: Options, watching: Mapping[str, Any], warnings: Sequence[str]
+    ) -> Summary:
+        """Run the command, unless it has parts, and nothing has changed since it finished: see `FinishedCommand`."""
+        from events._options import EngineOptions
+
+        if not isinstance(options, EngineOptions):
+            return self.run(*arguments, options, **watching)
+        from events.runs._store import FinishedCommand
+
+        started = time.monotonic()
+        command = FinishedCommand(str(self.name), arguments[0], options)
+        earlier = command.summary()
+        if earlier is not None and not options.subset("overwrite")["overwrite"]:
+            return Summary.repeated(earlier, time.monotonic() - started)
+        summary = self.run(*arguments, options, **watching)
+        command.finish(summary.to_json(warnings))
+        return summary
 
 
 def _option(field: Declared) -> click.Option:

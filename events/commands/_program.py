@@ -13,7 +13,6 @@ from typing import Any
 import click
 
 from corefsample import __version__
-from corefsample.files._atomic import FULL
 from events.commands._parser import FAILURE, INTERRUPTED, SETTINGS, TERMINATED, TRY_AGAIN, USAGE, Failure, help_of
 from events.commands._screen import described, print_error, print_json
 
@@ -199,6 +198,8 @@ def _status(arguments: Sequence[str] | None) -> int:
     except Exception as error:
         if os.environ.get("COREFSAMPLE_TRACEBACK"):
             raise
+        from corefsample.files._atomic import FULL  # not above, because numpy would be loaded for every --help
+
         message, status = described(error), FAILURE
         if isinstance(error, OSError) and error.errno in FULL:
             status, fields["kind"] = TRY_AGAIN, "DiskFull"

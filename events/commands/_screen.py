@@ -33,7 +33,7 @@ _wrapped = partial(textwrap.wrap, width=80, break_long_words=False, break_on_hyp
 def print_summary(summary: Summary, *, err: bool = False) -> None:
     """Print the text, the tables, the notices and the files of a summary, to standard error if `err` is true."""
     lines: list[str] = []
-    for block in [*summary.shown, *summary.notices]:
+    for block in [*filter(None, [summary.work]), *summary.shown, *summary.notices]:
         if isinstance(block, str):  # only sentences are wrapped: other lines end with a path, for copying
             lines += _wrapped(block) if block.endswith(".") else [block]
         elif isinstance(block, Pairs):
@@ -76,6 +76,7 @@ class _ScreenHandler(logging.Handler):
         super().__init__()
         self._level, self._every_step = level, every_step
         self._last = dict.fromkeys(_LINES, time.monotonic())
+        self.warnings: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
         logger_name = record.name.removeprefix("corefsample.")
@@ -84,28 +85,33 @@ class _ScreenHandler(logging.Handler):
             if seconds - self._last[logger_name] < SECONDS_BETWEEN_LINES:
                 return
             self._last[logger_name] = seconds
+        if record.levelno >= logging.WARNING:
+            self.warnings.append(record.getMessage())
         if logger_name in _LINES or record.levelno >= self._level:
             print_error(record.getMessage())
 
 
 @contextmanager
-def log_to_screen(*, verbose: bool, quiet: bool) -> Iterator[None]:
-    """Print messages of the library to standard error.
+def log_to_screen(*, verbose: bool, quiet: bool) -> Iterator[list[str]]:
+    """Print messages of the library to standard error, and yield the list of the warnings so far.
 
     With `verbose`, all messages are printed; with `quiet`, only warnings. Otherwise messages from level INFO on are
-    printed to a terminal, and warnings and progress to other outputs; progress at most every 30 seconds.
+    printed to a terminal, and warnings and progress to other outputs; progress at most every 30 seconds. `quiet` also
+    hides warnings of Matplotlib about its cache and fonts.
     """
     root = logging.getLogger("corefsample")
     level = logging.DEBUG if verbose else logging.WARNING if quiet else logging.INFO
     handler = _ScreenHandler(level if verbose or is_watched() else logging.WARNING, every_step=verbose)
-    level_before = root.level
+    level_before, matplotlib = root.level, logging.getLogger("matplotlib")
     root.setLevel(level)
     root.addHandler(handler)
+    matplotlib.setLevel(logging.ERROR if quiet else logging.NOTSET)
     try:
-        yield
+        yield handler.warnings
     finally:
         root.removeHandler(handler)
         root.setLevel(level_before)
+        matplotlib.setLevel(logging.NOTSET)
 
 
 @contextmanager

@@ -22,7 +22,16 @@ from typing import TYPE_CHECKING, Any
 
 from corefsample import _checks
 from corefsample._arrays import pd
-from events._summary import Summary, Table, counted, counts_above_zero, covered_uncertainty, existing_files, set_aside
+from events._summary import (
+    Summary,
+    Table,
+    counted,
+    counts_above_zero,
+    covered_uncertainty,
+    empty_corpus,
+    existing_files,
+    set_aside,
+)
 from events.commands._parser import Command
 from events.runs._run_options import EventsOptions
 
@@ -79,12 +88,18 @@ def summary_of_run(run: Mapping[str, Any]) -> Summary:
         missing = "" if can_report() else f" ({install_hint('report')})"
         files["Explore"] = f"corefsample report {shlex.quote(run['out'])}{missing}"
     notices = [
+        *empty_corpus(run["n_documents"]),
         *set_aside(run["n_quarantined"], joined(run["out"], "quarantine.jsonl")),
         *set_aside_before(run),
         *filter(None, [run["outside"], CountNotes(run["merged_actors"]).unsettled()]),
     ]
+    work = ""
+    if not run["n_computed"]:
+        work = "Every part was complete; nothing was computed again."
+    elif run["n_computed"] < run["n_parts"]:
+        work = f"{run['n_parts'] - run['n_computed']:,} of {counted(run['n_parts'], 'part')} had been computed before."
     values = {name: value for name, value in run.items() if name not in ("counts", "totals", "inputs", "outside")}
-    return Summary(values=values, shown=[*_shown(run)], notices=notices, files=files, result=run)
+    return Summary(values=values, shown=[*_shown(run)], notices=notices, files=files, work=work, result=run)
 
 
 def _shown(run: Mapping[str, Any]) -> Iterator[str | Table]:
@@ -93,10 +108,6 @@ def _shown(run: Mapping[str, Any]) -> Iterator[str | Table]:
     from events.news._quality import tally_of_run
 
     notes = CountNotes(run["merged_actors"], run["triggers"], run["rule_error"])
-    if not run["n_computed"]:
-        yield "Every part was complete; nothing was computed again."
-    elif run["n_computed"] < run["n_parts"]:
-        yield f"{run['n_parts'] - run['n_computed']:,} of {counted(run['n_parts'], 'part')} had been computed before."
     yield (
         f"{counted(run['n_documents'], 'document')}, {run['periods'][0]} to {run['periods'][1]}: "
         f"{run['n_sampled']:,} could contain an event and were sampled, {run['n_with_events']:,} do with P > 0."

@@ -12,7 +12,7 @@ Examples
 from __future__ import annotations
 
 import dataclasses
-import os
+import glob
 from typing import TYPE_CHECKING
 
 from events import _options as shared
@@ -44,6 +44,16 @@ class RunOptions(
     out: str = option(metavar="FOLDER")
     model: str | None = option(default=None, metavar="FILE")
 
+    @property
+    def scored(self) -> str:
+        """File of the scored documents."""
+        return f"{self.out.rstrip('/')}-scored.parquet"
+
+    @property
+    def written(self) -> tuple[str, ...]:
+        """See `events._options.EngineOptions`."""
+        return *run_options.files_of_run(self.out), f"{glob.escape(self.scored)}*"
+
 
 def run_run(inputs: Inputs, options: RunOptions, *, on_progress: Progress | None = None) -> Summary:
     """Score documents, count their events and write the report, as the commands score, events and report do.
@@ -72,7 +82,7 @@ def run_run(inputs: Inputs, options: RunOptions, *, on_progress: Progress | None
     from events.runs._outputs import RunFolder
     from events.runs._score_run import is_scored
 
-    scored = f"{os.fspath(options.out).rstrip('/')}-scored.parquet"
+    scored = options.scored
     # Folder, rules, lexicon and dates are checked first, so that errors are raised before hours of work.
     RunFolder(options.out, overwrite=options.overwrite or not is_url(options.out))
     counting = run_options.EventsOptions(**options.subset(*fields_of(run_options.EventsOptions)))

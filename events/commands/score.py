@@ -21,7 +21,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from corefsample import _checks
-from events._summary import Summary, counted, counts_above_zero, mentions_by_reason, set_aside
+from events._summary import Summary, counted, counts_above_zero, empty_corpus, mentions_by_reason, set_aside
 from events.commands._parser import Command
 from events.runs._run_options import ScoreOptions
 
@@ -73,12 +73,19 @@ def run_score(inputs: Inputs, options: ScoreOptions, *, on_progress: Progress | 
         from events.runs._training_corpora import score_folds
 
         values = score_folds(inputs, options, on_progress=on_progress)
-    out, n_documents, seconds = values["out"], values["n_documents"], values["seconds"]
-    rate = n_documents / seconds if seconds else 0.0
-    files = {"Scored": f"{out} ({seconds:,.1f} s, {rate:,.1f} documents per second)", "Record": values["record"]}
+    out, seconds, n_resumed = values["out"], values["seconds"], values["n_resumed"]
+    n_scored = values["n_documents"] - n_resumed
+    rate = n_scored / seconds if seconds else 0.0
+    work = f"{counted(n_scored, 'document')} scored in {seconds:,.1f} s, {rate:,.1f} per second"
+    earlier = f", and {n_resumed:,} by an earlier run" if n_resumed else ""
+    files = {"Scored": out, "Record": values["record"]}
     reasons = [f"  {reason}" for reason in values["reasons"]]
-    notices = [*set_aside(values["n_quarantined"], f"{out}.quarantine.jsonl"), *reasons]
-    return Summary(values=values, shown=[*_shown(values)], notices=notices, files=files)
+    notices = [
+        *empty_corpus(values["n_documents"]),
+        *set_aside(values["n_quarantined"], f"{out}.quarantine.jsonl"),
+        *reasons,
+    ]
+    return Summary(values=values, shown=[*_shown(values)], notices=notices, files=files, work=f"{work}{earlier}.")
 
 
 def _shown(run: Mapping[str, Any]) -> Iterator[str]:
@@ -110,8 +117,6 @@ def _shown(run: Mapping[str, Any]) -> Iterator[str]:
             "for fits or tests: --folds 5 scores documents with gold by models that were trained without them."
         )
     yield from TextTally(**run["texts"]).notices()
-    if run["n_resumed"]:
-        yield f"{run['n_resumed']:,} documents were scored by the earlier run."
     if run["duplicates"] is not None:
         yield f"Texts of earlier articles: {run['n_repeated']:,}, listed in {run['duplicates']}"
     yield from counts_above_zero((run["n_not_selected"], "document", "left out by --where"))

@@ -7,7 +7,6 @@ the parts, on the processes that computed them, or on the order of the documents
 from __future__ import annotations
 
 import dataclasses
-import json
 import logging
 import time
 from collections.abc import Sequence
@@ -47,7 +46,7 @@ from events.runs._count_parts import (
     settings_of,
 )
 from events.runs._engines import Engine
-from events.runs._outputs import RunFolder, quarantine_lines, require_documents, run_record
+from events.runs._outputs import RunFolder, quarantine_lines, require_documents, require_same, run_record
 from events.runs._run_options import CountAgainOptions, CountOptions, EventsOptions
 from events.runs._store import STANDARD_INPUT, PartStore, StoredPart, opened_store
 from events.runs._written_tables import draw_counts, write_counts, written_rows
@@ -65,7 +64,7 @@ def count_corpus(inputs: Inputs, options: EventsOptions, *, on_progress: Progres
         `inputs` in the record.
     """
     started, out, is_remote = time.time(), options.out, is_url(options.out)
-    engine = Engine(options.workers, options.scheduler)
+    engine = Engine(options.workers, options.scheduler, options.worker_timeout)
     counting = CountOptions(**options.subset(*fields_of(CountOptions)))
     contents = checked_contents(counting)
     if options.rule_error != NO_RULE_ERROR:
@@ -81,13 +80,12 @@ def count_corpus(inputs: Inputs, options: EventsOptions, *, on_progress: Progres
         settings = {
             "version of corefsample": corefsample.__version__,
             **settings_of(counting, contents),
-            **{f"content of {source.absolute}": source.fingerprint for source in sources},
             **{f"content of audit {n}": sha256(reference_file(path)) for n, path in enumerate(options.reference, 1)},
         }
         if options.rule_error not in (None, NO_RULE_ERROR):
             settings["content of the table of rule errors"] = sha256(options.rule_error)
         if not options.overwrite and not is_remote:
-            _require_same(out, settings)
+            require_same(joined(out, RunFolder.RECORD), out, settings, paths)
         of_worker = dataclasses.replace(counting, threads=options.threads or engine.threads)
         parts = [part for source in sources for part in file_parts(of_worker, contents, source, store)]
         raise_first_fault = options.on_error == "stop"
@@ -104,7 +102,8 @@ def count_corpus(inputs: Inputs, options: EventsOptions, *, on_progress: Progres
         stored = _without_repeated(parts, complete, store, raise_first_fault)
         evidence = _merged(parts, stored)
         rejected = [document for each in stored for document in each.rejected()]
-        require_documents(evidence.n_documents, rejected, options.where, options.max_quarantined, paths)
+        n_not_selected = sum(each.record["not_selected"] for each in stored)
+        require_documents(evidence.n_documents, rejected, options.where, n_not_selected, options.max_quarantined)
         pa.default_memory_pool().release_unused()  # memory of the parts; the tables need as much
         with RunFolder(out, overwrite=True) as folder:  # checked above: it may be replaced
             if rejected:
@@ -126,7 +125,7 @@ def count_corpus(inputs: Inputs, options: EventsOptions, *, on_progress: Progres
                 "out": out,
                 **evidence.document_counts(),
                 "n_quarantined": len(rejected),
-                "n_not_selected": sum(each.record["not_selected"] for each in stored),
+                "n_not_selected": n_not_selected,
                 "actors": [key.name if is_one_rule else f"{event}: {key.name}" for event, key in events],
                 "periods": [periods[0], periods[-1]],
                 "seconds": round(time.time() - started, 3),
@@ -162,7 +161,7 @@ def count_corpus(inputs: Inputs, options: EventsOptions, *, on_progress: Progres
             store.remove()
         else:
             store.keep([*stored, *complete])
-    for note in rules.notes(documents):
+    for note in rules.notes(documents) if evidence.n_documents else ():
         logging.getLogger("corefsample.events").warning("%s", note)
     return {**values, **_for_screen(tables, counts), "inputs": record["inputs"]}
 
@@ -171,22 +170,6 @@ def _for_screen(tables: CountTables, counts: CountsOfRules) -> dict[str, Any]:
     """Tables of counts, and a sentence on the documents outside their periods."""
     outside = counts.of_rules[0].occurrences.outside
     return {"counts": tables.table, "totals": tables.totals, "outside": outside}
-
-
-def _require_same(out: str, settings: dict[str, Any]) -> None:
-    """Raise ParameterError if the folder has a run with other settings; additional inputs are allowed."""
-    path = Path(out) / RunFolder.RECORD
-    if not path.exists():
-        return
-    earlier = json.loads(path.read_text(encoding="utf-8")).get("settings", {"version": "another"})
-    different = [name for name, value in earlier.items() if name not in settings or settings[name] != value]
-    if different:
-        difference = f"another {different[0]}"
-        if different[0] in fields_of(CountOptions):
-            difference = f"{different[0]} {earlier[different[0]]}, not {settings[different[0]]}"
-        rule = "must be a new or empty folder, or the folder of a run with the same settings"
-        hint = ParameterHint("overwrite", "replaces that run")
-        raise ParameterError(f"{rule}, got {out} of a run with {difference}", parameter="out", hint=hint)
 
 
 def _without_repeated(

@@ -6,6 +6,7 @@ import importlib.util
 import logging
 import multiprocessing
 import signal
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError, Executor, Future, ProcessPoolExecutor, wait
@@ -18,14 +19,16 @@ from typing import Any, Protocol
 
 from corefsample._lazy import install_hint
 from corefsample._machine import begin_worker, one_processor_left, processors
-from corefsample.errors import InputError, OutputError, ParameterError
+from corefsample.errors import InputError, OutputError, ParameterError, ParameterHint
 from events._options import Progress
-from events.runs._store import CONTINUES, PartStore, StoredPart
+from events.runs._store import CONTINUES, PartStore, StoredPart, code_checksum
 
 _QUEUED = 3  # number of tasks submitted for each worker while the first result is awaited
 _FEWEST_QUEUED = 6  # number of tasks submitted to a cluster that has no workers yet
 _POLL = 0.2  # seconds between two checks of the workers or of the scheduler
 _CONNECTING = "10s"
+_PATIENCE = 10.0  # seconds without workers before a message
+_CHECKSUM = "__import__('events.runs._store', fromlist=['_']).code_checksum()"
 _PARTS = ("client", "comm", "core", "nanny", "scheduler", "worker")
 _LOGGERS = ("distributed", *(f"distributed.{part}" for part in _PARTS), "asyncio", "tornado.application")
 
@@ -55,6 +58,8 @@ class Engine:
         Number of processes on this machine; with None or 1, this process does the work.
     scheduler
         Address of an existing Dask scheduler, whose workers do the work instead of processes of this machine.
+    worker_timeout
+        Seconds without workers of the scheduler that are an error.
 
     Raises
     ------
@@ -64,6 +69,7 @@ class Engine:
 
     workers: int | None = None
     scheduler: str | None = None
+    worker_timeout: float = 600.0
 
     def __post_init__(self) -> None:
         if self.scheduler is None:
@@ -116,7 +122,7 @@ class Engine:
         InputError
             If a worker added its result to another folder of the same name.
         OutputError
-            If a worker dies, or the scheduler cannot be reached.
+            If a worker dies, or the scheduler cannot be reached, has no workers, or has workers without this version.
         """
         completed: list[StoredPart] = []
         waiting: deque[tuple[Part, Future[StoredPart]]] = deque()
@@ -156,7 +162,7 @@ class Engine:
         first = list(islice(remaining, 2))
         pool: AbstractContextManager[_Pool] = nullcontext((None, lambda: 1, lambda: True, BrokenProcessPool, None))
         if self.scheduler is not None:
-            pool = _cluster(self.scheduler)
+            pool = _cluster(self.scheduler, self.worker_timeout)
         elif self.workers not in (None, 1) and len(first) > 1:
             pool = _processes(self.workers or 1)
         with pool as (executor, n_workers, is_working, death, lost):
@@ -233,7 +239,7 @@ def _interrupts_later() -> Iterator[None]:
 
 
 @contextmanager
-def _cluster(address: str) -> Iterator[_Pool]:
+def _cluster(address: str, worker_timeout: float) -> Iterator[_Pool]:
     """Connect to an existing Dask scheduler, which computes a task again if its worker dies, up to three times."""
     import dask
     import distributed
@@ -256,15 +262,55 @@ def _cluster(address: str) -> Iterator[_Pool]:
         rule = "scheduler must stay reachable, got no answer"
         lost = OutputError(rule, place=address, hint=CONTINUES, obstacle="NoScheduler")
 
+        last_time, is_logged = time.monotonic(), False  # time at which there were workers
+
         def n_threads() -> int:
+            nonlocal last_time, is_logged
+            number = 0
             with suppress(Exception):  # of a lost scheduler; the next result raises the error
-                return sum(client.nthreads().values())
-            return 0
+                number = sum(client.nthreads().values())
+            if number:
+                last_time, is_logged = time.monotonic(), False
+            return number
+
+        def is_working() -> bool:
+            nonlocal is_logged
+            if client.status != "running" or n_threads():
+                return bool(client.status == "running")
+            seconds = time.monotonic() - last_time
+            if seconds > worker_timeout:
+                rule = f"scheduler must have workers, got none for {seconds:.0f} seconds"
+                hint = ParameterHint("worker_timeout", f"sets another limit; {CONTINUES}")
+                raise OutputError(rule, place=address, hint=hint, obstacle="NoScheduler")
+            if seconds > _PATIENCE and not is_logged:
+                is_logged = True
+                text = "%s has no workers; waiting up to %g seconds for one that has this version of corefsample"
+                logging.getLogger("corefsample.jobs").warning(text, address, worker_timeout)
+            return True
 
         try:
-            yield executor, n_threads, lambda: client.status == "running", KilledWorker, lost
+            _require_this_version(client, address)
+            yield executor, n_threads, is_working, KilledWorker, lost
         finally:
             with suppress(Exception):
                 executor.shutdown(wait=False)
             with suppress(Exception):
                 client.close(timeout=2)
+
+
+def _require_this_version(client: Any, address: str) -> None:
+    """Raise OutputError if a scheduler or one of its workers has no corefsample, or another version.
+
+    Such a worker would end when it receives a part, without an error here.
+    """
+    # Functions of the packages cannot be sent to a process that lacks them.
+    try:
+        checksums = {address: client.run_on_scheduler(eval, _CHECKSUM)}
+        checksums |= client.run(eval, _CHECKSUM, on_error="return")
+    except Exception as error:
+        checksums = {address: error}
+    for process, checksum in checksums.items():
+        if checksum != code_checksum():
+            problem = f"{type(checksum).__name__}: {checksum}" if isinstance(checksum, Exception) else "another version"
+            rule = f"scheduler and workers must have this version of corefsample, got {problem}"
+            raise OutputError(rule, place=process, hint="install it where they run, and start them again")

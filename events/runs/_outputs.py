@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import corefsample
 from corefsample.documents._faults import Rejected
-from corefsample.errors import InputError, ParameterHint
+from corefsample.errors import InputError, ParameterError, ParameterHint
 from corefsample.files._atomic import OutputFolder, require_free
+from corefsample.files._reading import read_json
 from corefsample.plots import save_figure
 from events.runs._store import Source
 
@@ -83,12 +84,13 @@ def require_documents(
     n_documents: int,
     rejected: Sequence[Rejected],
     where: Sequence[str] | None,
+    n_not_selected: int,
     max_quarantined: float | None,
-    paths: Sequence[str],
 ) -> None:
-    """Raise InputError if a run has no valid document, or set aside more documents than `max_quarantined` allows.
+    """Raise InputError if no document is valid or selected, or more were set aside than `max_quarantined` allows.
 
-    `max_quarantined` is a share of all documents if it is below 1, and a number of documents otherwise.
+    `max_quarantined` is a share of all documents if it is below 1, and a number of documents otherwise. A corpus of no
+    documents at all is valid.
     """
     n_all, most = n_documents + len(rejected), max_quarantined
     if most is not None and len(rejected) > (most * n_all if most < 1.0 else most):
@@ -96,13 +98,12 @@ def require_documents(
         rule = f"at most {shown} documents may be set aside, got {len(rejected):,} of {n_all:,}"
         hint = ParameterHint("max_quarantined", "sets a higher limit")
         raise InputError(f"{rule}, the first: {rejected[0].message()}", hint=hint)
-    if n_documents:
-        return
-    if where and not rejected:
-        condition = " and ".join(where)
+    if rejected and not n_documents:
+        rule = f"a document must be valid, got none, {len(rejected)} set aside, first: {rejected[0].message()}"
+        raise InputError(rule)
+    if n_not_selected and not n_documents:
+        condition = " and ".join(where or ())
         raise InputError(f"must hold for at least one document, got none for {condition!r}", parameter="where")
-    aside = f", {len(rejected)} set aside, first: {rejected[0].message()}" if rejected else ""
-    raise InputError(f"a corpus must have at least one document, got none{aside}", place=", ".join(paths))
 
 
 def quarantine_lines(rejected: Iterable[Rejected]) -> bytes:
@@ -121,6 +122,33 @@ def free_outputs(path: str, record_suffix: str, *suffixes: str, overwrite: bool)
     for suffix in ("", record_suffix, *suffixes):
         require_free(path + suffix, overwrite=overwrite)
     return path + record_suffix
+
+
+def require_same(record: str, out: str, settings: Mapping[str, Any], paths: Sequence[str]) -> None:
+    """Raise ParameterError if a run is there that has other settings, or an input that this one does not have.
+
+    Contents of inputs may have changed, and there may be more inputs.
+
+    Parameters
+    ----------
+    record, out
+        Path of the record of the run, and path of its output.
+    settings, paths
+        Settings and inputs of the new run.
+    """
+    if not os.path.exists(record):
+        return
+    earlier = read_json(record)
+    before, now = ({**each.get("options", {}), **each} for each in (earlier.get("settings", {"version": ""}), settings))
+    different = [name for name, value in before.items() if name != "options" and now.get(name, ...) != value]
+    removed = [each["path"] for each in earlier["inputs"] if each["path"] not in paths]
+    if different or removed:
+        difference = f"another {different[0]}" if different else f"the input {removed[0]}, which is left out"
+        if different and different[0].isidentifier() and not isinstance(before[different[0]], dict):
+            difference = f"{different[0]} {before[different[0]]}, not {now.get(different[0])}"
+        rule = "must be new, or have the results of the same settings and of no other inputs"
+        hint = ParameterHint("overwrite", "replaces them")
+        raise ParameterError(f"{rule}, got {out} with {difference}", parameter="out", place=out, hint=hint)
 
 
 def picture_files(*names: str) -> list[str]:

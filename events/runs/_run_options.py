@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import glob
+import os
 from typing import Literal
 
 from corefsample.errors import ParameterError
@@ -114,6 +116,11 @@ class CountOptions(
         return (self.rule,) if isinstance(self.rule, str) else tuple(self.rule)
 
 
+def files_of_run(out: str) -> tuple[str, ...]:
+    """Folder of the parts of a run, its record, and a pattern of all its files."""
+    return os.path.join(out, "parts"), os.path.join(out, "run.json"), glob.escape(out)
+
+
 @declared
 class EventsOptions(shared.Pictures, shared.Overwrite, CountOptions, shared.EngineOptions):
     """Options of counting events, and of the folder in which the results are written.
@@ -125,6 +132,11 @@ class EventsOptions(shared.Pictures, shared.Overwrite, CountOptions, shared.Engi
     """
 
     out: str = option(metavar="FOLDER")
+
+    @property
+    def written(self) -> tuple[str, ...]:
+        """See `events._options.EngineOptions`."""
+        return files_of_run(self.out)
 
 
 @declared
@@ -288,3 +300,8 @@ class ScoreOptions(shared.Overwrite, ScoringOptions, shared.EngineOptions):
                     raise ParameterError("cannot be combined with folds", parameter=name)
         if self.number_articles:
             object.__setattr__(self, "id_column", None)
+
+    @property
+    def written(self) -> tuple[str, ...]:
+        """See `events._options.EngineOptions`."""
+        return f"{self.out}.parts", f"{self.out}.scoring.json", f"{glob.escape(self.out)}*"

@@ -10,7 +10,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +20,17 @@ from corefsample.documents._faults import Rejected
 from corefsample.files import _atomic as atomic
 from corefsample.files._paths import Inputs, is_file, local_name, require_suffix
 from corefsample.files._reading import read_json
+from corefsample.files._remote import is_url
 from corefsample.formats.scored._stream import SUFFIXES
 from corefsample.formats.scored._writing import QUARANTINE, join, write_documents
 from corefsample.recalibration._uncertain import chosen_recalibration
 from corefsample.scorers._scoring import ScoringTally
 from events._options import Progress, Selection, fields_of
 from events.news._quality import TextTally
+from events.runs import _outputs as outputs
 from events.runs._document_inputs import ANNOTATED, DocumentInputs, ReadDocument
 from events.runs._engines import Engine
-from events.runs._outputs import RECORD_SUFFIX, checksums, free_outputs, quarantine_lines, require_documents, run_record
+from events.runs._outputs import RECORD_SUFFIX, checksums
 from events.runs._run_options import ARTICLE_OPTIONS, ScoreOptions, ScoringOptions
 from events.runs._scorer import forget_scorer, scorer_of, with_absolute_paths
 from events.runs._store import STANDARD_INPUT, PartStore, StoredPart, opened_store
@@ -49,6 +50,8 @@ class ScorePart:
         Number of the part, from 1.
     items
         Valid and invalid documents, in the order of the inputs.
+    first
+        Checksum of the first of them.
     key
         Content key of the part.
     n_bytes
@@ -61,6 +64,7 @@ class ScorePart:
 
     number: int
     items: Sequence[ReadDocument | Rejected]
+    first: str
     key: str
     n_bytes: float
     store: PartStore
@@ -107,6 +111,7 @@ class ScorePart:
                 write_documents(documents, stored.folder / _DOCUMENTS)
             stored.record.update(
                 documents=tally.n_documents,
+                items=[self.first, len(self.items)],
                 tally=dataclasses.asdict(tally),
                 texts=dataclasses.asdict(texts),
                 rejected=[each.to_json() for each in rejected],
@@ -123,20 +128,34 @@ def _location(item: ReadDocument | Rejected) -> str:
 def _parts(
     documents: DocumentInputs, settings: Mapping[str, Any], size: int, store: PartStore, *scoring: Any
 ) -> Iterator[ScorePart]:
-    """Read the corpus, and divide it into parts; each has the next documents that are read, valid or invalid."""
-    items_of_corpus = iter(documents)
-    n_bytes = 0
-    for number in count(1):
-        items = list(islice(items_of_corpus, size))
+    """Read the corpus, and divide it into parts; each has the next documents that are read, valid or invalid.
+
+    A part that begins as one in the store ends as that one, and the part before it ends there. So documents that are
+    added to a corpus, anywhere, change few of the parts.
+    """
+    stored_sizes = dict(record["items"] for record in store.records() if "items" in record)
+    number, n_bytes = 1, 0.0
+    items: list[ReadDocument | Rejected] = []
+    texts: list[str] = []
+    n_items = size
+
+    def part() -> ScorePart:
+        text = json.dumps(texts)
+        key = store.key(settings, hashlib.sha256(text.encode()).hexdigest())
+        return ScorePart(number, items, texts[0], key, documents.bytes_read - n_bytes, store, *scoring)
+
+    for item in documents:
+        position = [item.source, item.place] if isinstance(item, ReadDocument) else []
+        text = hashlib.sha256(json.dumps([*position, item.to_json()]).encode()).hexdigest()
+        if items and (len(items) == n_items or text in stored_sizes):
+            yield part()
+            number, n_bytes, items, texts = number + 1, documents.bytes_read, [], []
         if not items:
-            return
-        digest = hashlib.sha256()
-        for item in items:
-            position = [item.source, item.place] if isinstance(item, ReadDocument) else []
-            digest.update(json.dumps([*position, item.to_json()]).encode())
-        key = store.key(settings, digest.hexdigest())
-        yield ScorePart(number, items, key, documents.bytes_read - n_bytes, store, *scoring)
-        n_bytes = documents.bytes_read
+            n_items = stored_sizes.get(text, size)
+        items.append(item)
+        texts.append(text)
+    if items:
+        yield part()
 
 
 def _parts_folder(path: str) -> Path:
@@ -150,11 +169,11 @@ def score_corpus(inputs: Inputs, options: ScoreOptions, *, on_progress: Progress
     scoring = ScoringOptions(**options.subset(*fields_of(ScoringOptions)))
     suffix = require_suffix(path, SUFFIXES, ParameterError)
     uses_all = options.workers is None and options.scheduler is None and options.pipeline is not None
-    engine = Engine(processors() if uses_all else options.workers, options.scheduler)
-    # True after a run that was killed when its output was complete, but not its record.
-    is_left = _parts_folder(path).is_dir() and not is_file(path + RECORD_SUFFIX)
-    overwrite = options.overwrite or is_left
-    record_path = free_outputs(path, RECORD_SUFFIX, QUARANTINE, overwrite=overwrite)
+    engine = Engine(processors() if uses_all else options.workers, options.scheduler, options.worker_timeout)
+    # Without a record after a run that was killed when its output was complete; with one after a finished run, whose
+    # settings are compared below.
+    is_left = not is_url(path) and (_parts_folder(path).is_dir() or is_file(path + RECORD_SUFFIX))
+    record_path = outputs.free_outputs(path, RECORD_SUFFIX, QUARANTINE, overwrite=options.overwrite or is_left)
     atomic.require_writable(path)
     selection = Selection(options.where)
     documents = DocumentInputs(
@@ -169,6 +188,8 @@ def score_corpus(inputs: Inputs, options: ScoreOptions, *, on_progress: Progress
     with opened_store(_parts_folder(path), path) as store:
         sources = store.sources(documents.paths)
         settings = scorer.settings(scoring)
+        if not options.overwrite:
+            outputs.require_same(record_path, path, settings, documents.paths)
         parts = _parts(documents, settings, options.part_size, store, scorer.options, scorer.identity)
         stored = engine.completed(
             parts,
@@ -181,7 +202,8 @@ def score_corpus(inputs: Inputs, options: ScoreOptions, *, on_progress: Progress
         tally = sum((ScoringTally(**each.record["tally"]) for each in stored), ScoringTally())
         texts = sum((TextTally(**each.record["texts"]) for each in stored), TextTally())
         rejected = [document for each in stored for document in each.rejected()]
-        require_documents(tally.n_documents, rejected, options.where, options.max_quarantined, documents.paths)
+        counts = selection.n_not_selected, options.max_quarantined
+        outputs.require_documents(tally.n_documents, rejected, options.where, *counts)
         # Joined in the folder of the parts, so that the file of a killed run is removed with them.
         joined = store.path / f"joined{suffix}"
         files = [each.folder / _DOCUMENTS for each in stored if each.record["documents"]]
@@ -189,7 +211,7 @@ def score_corpus(inputs: Inputs, options: ScoreOptions, *, on_progress: Progress
         atomic.remove_file(record_path)  # an earlier run's record, because its output is about to be replaced
         atomic.remove_file(path + QUARANTINE)
         if rejected:
-            atomic.write_bytes(path + QUARANTINE, quarantine_lines(rejected), overwrite=True)
+            atomic.write_bytes(path + QUARANTINE, outputs.quarantine_lines(rejected), overwrite=True)
         atomic.put_in_place(str(joined), path)
         source = options.mentions or ("annotated" if documents.first_of("news") is None else "parse")
         values = {
@@ -207,7 +229,7 @@ def score_corpus(inputs: Inputs, options: ScoreOptions, *, on_progress: Progress
             "n_repeated": len(documents.repeated),
             "duplicates": _written_duplicates(documents, path),
         }
-        record = run_record(
+        record = outputs.run_record(
             {**dataclasses.asdict(scoring), "out": path},
             [each.to_record() for each in sources],
             started,
@@ -218,7 +240,10 @@ def score_corpus(inputs: Inputs, options: ScoreOptions, *, on_progress: Progress
             summary=values,
         )
         atomic.write_json(record_path, record)
-        store.remove()
+        if is_url(path):
+            store.remove()
+        else:
+            store.keep(stored)
     return values
 
 
@@ -261,9 +286,6 @@ def is_scored(inputs: Inputs, path: str, options: ScoringOptions) -> bool:
     except (InputError, KeyError, TypeError):
         return False
     forget_scorer()
-    if _parts_folder(path).is_dir():  # left by a run that was killed while it removed the folder
-        with opened_store(_parts_folder(path), path) as store:
-            store.remove()
     return True
 
 

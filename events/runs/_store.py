@@ -9,20 +9,25 @@ import re
 import secrets
 import shutil
 import sys
+import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
+from glob import escape, glob
+from importlib import metadata, util
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import corefsample
 import events
+from corefsample._lazy import requirements
 from corefsample.documents._faults import Rejected
-from corefsample.errors import InputError, OutputError, ParameterError
+from corefsample.errors import CorefsampleError, InputError, OutputError, ParameterError
 from corefsample.files._atomic import unwritable, write_json
-from corefsample.files._paths import absolute, file_version
-from corefsample.files._reading import is_sealed, sealed, sha256
+from corefsample.files._paths import Inputs, PathLike, absolute, file_version, input_paths, path_list
+from corefsample.files._reading import is_sealed, read_json, sealed, sha256
+from events._options import EngineOptions, fields_of
 
 STANDARD_INPUT = "-"
 CONTINUES = "the same command continues"  # the next step after an error that leaves complete parts
@@ -31,13 +36,26 @@ LOCK_NAME = ".lock"
 _RECORD, _SOURCES = "record.json", "sources.json"
 _PART_NAME = re.compile(r"[0-9a-f]{64}-[0-9a-f]{16}")
 _PACKAGES = tuple(Path(package.__path__[0]) for package in (corefsample, events))
+# A file that changed so short a time ago is read again, because the next change may have the same time.
+_TICK = 2_000_000_000  # nanoseconds
+_NOT_IN_OUTPUTS = ("workers", "scheduler", "worker_timeout", "threads", "part_size", "overwrite")  # options
+_PIPELINE = "SPACY"  # placeholder of the option that names a pipeline
+_NAMING_FOLDERS = (_PIPELINE, "AUDIT")
+_NAMING_FILES = (*_NAMING_FOLDERS, "FILE", "RULE")
+_checksums_so_far: dict[str, list[Any]] = {}  # size, time of change and checksum of files that this process read
 
 
 @cache
-def _code_checksum() -> str:
+def code_checksum(pattern: str = "*.py") -> str:
     """SHA-256 of all modules of the packages: a part that other code computed is not used."""
-    modules = [path.read_bytes() for package in _PACKAGES for path in sorted(package.rglob("*.py"))]
-    return hashlib.sha256(b"\0".join(modules)).hexdigest()
+    files = [path for package in _PACKAGES for path in _files_below(package, pattern)]
+    return hashlib.sha256(b"\0".join(map(Path.read_bytes, files))).hexdigest()
+
+
+def _files_below(folder: PathLike, pattern: str = "*") -> list[Path]:
+    """Files in a folder and below it, without what Python compiled."""
+    paths = sorted(Path(folder).rglob(pattern))
+    return [path for path in paths if "__pycache__" not in path.parts and path.is_file()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +70,7 @@ class Source:
         Size in bytes.
     changed
         Value that changes with the file: the time of the last change in nanoseconds; for a URL, its entity tag or time.
+        See `corefsample.files._paths.file_version`.
     fingerprint
         SHA-256 of the file; for a URL with an entity tag, the tag; for standard input, a random text, because its
         bytes cannot be read again.
@@ -69,11 +88,25 @@ class Source:
         if path == STANDARD_INPUT:
             return cls(path, path, 0, 0, secrets.token_hex(32))
         absolute_path, version = absolute(path), file_version(path)
-        *remembered_version, fingerprint = (remembered or {}).get(absolute_path, [None])
-        if remembered_version != [*version]:
-            is_tagged = isinstance(version[1], str) and version[1]
-            fingerprint = version[1] if is_tagged else sha256(path)
-        return cls(path, absolute_path, *version, fingerprint)
+        for earlier in ((remembered or {}).get(absolute_path), _checksums_so_far.get(absolute_path)):
+            if earlier is not None and earlier[:2] == [*version]:
+                _checksums_so_far[absolute_path] = earlier
+                return cls(path, absolute_path, *version, earlier[2])
+        now, is_tagged = time.time_ns(), isinstance(version[1], str) and version[1]
+        source = cls(path, absolute_path, *version, str(version[1]) if is_tagged else sha256(path))
+        if isinstance(version[1], str) or version[1] < now - _TICK:
+            _checksums_so_far[absolute_path] = source.remembered
+        return source
+
+    @property
+    def is_remembered(self) -> bool:
+        """True if a file of this size and time need not be read again."""
+        return _checksums_so_far.get(self.absolute) == self.remembered
+
+    @property
+    def remembered(self) -> list[Any]:
+        """Size, time of change and checksum."""
+        return [self.n_bytes, self.changed, self.fingerprint]
 
     @property
     def current_path(self) -> str:
@@ -140,7 +173,7 @@ class PartStore:
 
     def key(self, *values: Any) -> str:
         """SHA-256 of the code, the version of the store, and JSON values on which a result depends."""
-        text = json.dumps([_FORMAT, _code_checksum(), *values], sort_keys=True)
+        text = json.dumps([_FORMAT, code_checksum(), *values], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
     def find(self, key: str, *, raise_first_fault: bool = False) -> StoredPart | None:
@@ -192,15 +225,17 @@ class PartStore:
 
     def n_complete(self) -> int:
         """Number of parts that have a record and at least one document; their files are not verified."""
-        records = (read_sealed(path) for path in self.path.glob(f"*/{_RECORD}"))
-        return sum(record is not None and bool(record["documents"]) for record in records)
+        return sum(bool(record["documents"]) for record in self.records())
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        """Yield the records of complete parts."""
+        return filter(None, (read_sealed(path) for path in self.path.glob(f"*/{_RECORD}")))
 
     def sources(self, paths: Iterable[str]) -> list[Source]:
         """Describe input files and save their checksums, so that a file of the same size and time is not read again."""
         remembered = read_sealed(self.path / _SOURCES) or {}
         sources = [Source.of(path, remembered) for path in paths]
-        checksums = {each.absolute: [each.n_bytes, each.changed, each.fingerprint] for each in sources}
-        checksums.pop(STANDARD_INPUT, None)
+        checksums = {each.absolute: each.remembered for each in sources if each.is_remembered}
         if not checksums.items() <= remembered.items():
             write_sealed(self.path / _SOURCES, {**remembered, **checksums})
         return sources
@@ -209,6 +244,88 @@ class PartStore:
 def _checksums(folder: Path) -> dict[str, str]:
     """SHA-256 of the files of a part by name."""
     return {each.name: sha256(each) for each in sorted(folder.iterdir()) if each.name != _RECORD}
+
+
+class FinishedCommand:
+    """A command and everything on which its outputs depend: repeated without a change, it has nothing to do.
+
+    The outputs depend on the options, the versions of the libraries, all files of the packages, the inputs, and the
+    files that options name. The record of a finished command has a checksum of these, a checksum of each output, and
+    what was printed. It is in the folder of the parts, and is written only if nothing changed during the work.
+
+    Parameters
+    ----------
+    name, inputs, options
+        Name of the command, its inputs, and its options.
+    """
+
+    def __init__(self, name: str, inputs: Inputs, options: EngineOptions) -> None:
+        self.name, self.inputs, self.options = name, inputs, options
+        self.folder, self.run_record, *self.outputs = options.written
+        self.path = Path(self.folder) / f"{name}.json"
+        self.record = read_sealed(self.path) or {}
+        self.state = self._state()
+
+    def _state(self) -> dict[str, Any] | None:
+        """Checksum of everything on which outputs depend, and all files; None if it cannot be determined."""
+        values = {name: value for name, value in vars(self.options).items() if name not in _NOT_IN_OUTPUTS}
+        try:
+            paths: list[PathLike] = []
+            for path in input_paths(self.inputs, folders=True):
+                paths += _files_below(path) if os.path.isdir(path) else [path]
+                paths += glob(f"{escape(path)}.scoring.json")
+            for name, option in fields_of(type(self.options)).items():
+                texts = values[name] if isinstance(values.get(name), tuple) else (values.get(name),)
+                for text in filter(None, texts if option.metavar in _NAMING_FILES and name != "out" else ()):
+                    paths += [text] if os.path.isfile(text) else []
+                    if option.metavar in _NAMING_FOLDERS:
+                        is_package = option.metavar == _PIPELINE and text.isidentifier()
+                        package = util.find_spec(text) if is_package else None
+                        folders = [text, *((package and package.submodule_search_locations) or ())]
+                        paths += [file for folder in folders for file in _files_below(folder)]
+            if STANDARD_INPUT in paths:
+                return None
+            sources = [Source.of(os.fspath(path), self.record.get("sources")) for path in paths]
+        except (CorefsampleError, OSError, ValueError):
+            return None
+        contents = [(each.path, each.absolute, each.fingerprint) for each in sources]
+        arguments = [self.name, path_list(self.inputs), values]
+        text = json.dumps([_FORMAT, code_checksum("*"), _versions(), arguments, contents])
+        files = {each.absolute: each.remembered for each in sources}
+        return {"key": hashlib.sha256(text.encode()).hexdigest(), "sources": files}
+
+    def summary(self) -> dict[str, Any] | None:
+        """What the command printed, if nothing on which outputs depend has changed, and every output is intact."""
+        record = self.record
+        if self.state is None or record.get("key") != self.state["key"]:
+            return None
+        is_intact = all(os.path.isfile(path) and sha256(path) == each for path, each in record["files"].items())
+        return record["summary"] if is_intact else None
+
+    def finish(self, summary: dict[str, Any]) -> None:
+        """Write the record of the command, unless something changed during the work or the outputs are at a URL."""
+        if not os.path.isdir(self.folder) or self.state is None or self.state != self._state():
+            return
+        sources = {path: each for path, each in self.state["sources"].items() if each == _checksums_so_far.get(path)}
+        paths = [Path(path) for pattern in self.outputs for path in glob(pattern)]
+        files = [file for path in paths for file in ([path] if path.is_file() else _files_below(path))]
+        checksums = {absolute(file): sha256(file) for file in files if file.parent != self.path.parent}
+        with suppress(InputError, LookupError, OSError):
+            # Another run in the folder has another record; the last one that was written belongs to all outputs.
+            if read_json(self.run_record)["summary"].items() <= summary["values"].items():
+                write_sealed(self.path, {**self.state, "sources": sources, "files": checksums, "summary": summary})
+
+
+@cache
+def _versions() -> dict[str, str]:
+    """Versions of Python and of the libraries of a plain installation and of the extras."""
+    required, extras = requirements()
+    versions = {"python": sys.version}
+    for requirement in [*required, *(each for extra in extras.values() for each in extra)]:
+        name = re.split(r"[^\w.-]", requirement)[0]
+        with suppress(metadata.PackageNotFoundError):
+            versions[name] = metadata.version(name)
+    return versions
 
 
 @contextmanager

@@ -2,8 +2,10 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from references import events as er
 
 import events.evidence._evaluation
 import events.runs._count_parts
+import events.runs._count_run
 import events.runs._outputs
 import events.runs._written_tables
 from corefsample import read_documents
@@ -140,6 +143,55 @@ def test_an_error_is_json_too_if_json_was_asked_for(call: Calls, tmp_path: Path)
     assert call("audit", "plan", tmp_path / "none", "--out", tmp_path / "out")[1] == ""
 
 
+def test_a_repeated_command_does_nothing_until_something_changes_on_which_it_depends(
+    call: Calls, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rule, scored, out = tmp_path / "own.yaml", tmp_path / "scored.jsonl", tmp_path / "run"
+    shutil.copy(PROJECT / "events" / "data" / "rules" / "attack.yaml", rule)
+    shutil.copy(corpus, scored)
+    command = ["events", scored, "--rule", rule, "--samples", 20, "--no-pictures", "--rule-error", "none", "--out", out]
+    first = json.loads(call.good(*command, "--json"))
+    n_runs, count = [], events.runs._count_run.count_corpus
+    monkeypatch.setattr(
+        "events.runs._count_run.count_corpus", lambda *inputs, **more: n_runs.append(1) or count(*inputs, **more)
+    )
+
+    def is_repeated(*more: Any) -> bool:
+        """Whether the command does nothing, which it does without an exception the next time."""
+        n_before = len(n_runs)
+        again = json.loads(call.good(*command, *more, "--json"))
+        assert again["n_computed"] == 0 or len(n_runs) > n_before
+        assert {**again, "n_computed": 1, "seconds": 0} == {**first, "n_computed": 1, "seconds": 0}
+        return len(n_runs) == n_before
+
+    assert is_repeated("--threads", 2, "--workers", 1)
+    text = call.good(*command)
+    assert text.splitlines()[1:] == call.good(*command, "--overwrite").splitlines()[1:]  # the first is about the work
+    changes: dict[str, Callable[[], object]] = {
+        "an input of the same size and time": lambda: _with_a_space_moved(scored),
+        "a rule": lambda: rule.write_text(rule.read_text().replace("\n", "\r\n", 1), newline=""),
+        "a table": lambda: (out / "counts.csv").write_bytes(b""),
+        "a missing table": (out / "evidence.parquet").unlink,
+        "a part": lambda: next(out.glob("parts/*/*.arrow")).write_bytes(b""),
+        "code": lambda: monkeypatch.setattr("events.runs._store.code_checksum", lambda pattern="": "other"),
+        "a library": lambda: monkeypatch.setattr("events.runs._store._versions", lambda: {"numpy": "0"}),
+    }
+    for name, change in changes.items():
+        assert is_repeated(), name
+        change()
+        overwrite = ["--overwrite"] * (name == "a rule")
+        assert not is_repeated(*overwrite), name
+    assert is_repeated()
+    assert "samples 20, not 30" in call(*command, "--samples", 30)[2]
+
+
+def _with_a_space_moved(path: Path) -> None:
+    """Move a space between values, and set the time of change back."""
+    about = path.stat()
+    path.write_bytes(path.read_bytes().replace(b'": ', b'" :', 1))
+    os.utime(path, ns=(about.st_atime_ns, about.st_mtime_ns))
+
+
 # --- one command -------------------------------------------------------------------------------------------
 
 
@@ -168,10 +220,9 @@ def test_run_does_what_its_three_commands_do(tmp_path: Path, call: Calls) -> Non
     assert (status, "--overwrite" in err) == (2, True)
     assert call(*arguments, "--rule", "arrest", "--overwrite")[0] == 0
     assert scored.stat().st_mtime_ns == before  # its scores are those of the same news
-    news.write_text(news.read_text("utf-8").replace("slept", "spoke"), "utf-8")
-    assert "--overwrite" in call(*arguments, "--out", tmp_path / "run")[2]
-    assert call(*arguments, "--overwrite")[0] == 0
-    assert scored.stat().st_mtime_ns > before
+    news.write_text(news.read_text("utf-8") + "c,2001-06-02,Iraqi troops attacked Iran.\n", "utf-8")
+    assert json.loads(call(*arguments, "--rule", "arrest")[1])["n_documents"] == 3
+    assert json.loads((tmp_path / "run-scored.parquet.scoring.json").read_text())["summary"]["n_resumed"] == 2
 
 
 # --- pictures that cannot be drawn -------------------------------------------------------------------------

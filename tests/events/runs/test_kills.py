@@ -1,6 +1,5 @@
 """Runs that are stopped, damaged, or meet each other: real processes that are really killed."""
 
-import dataclasses
 import json
 import os
 import random
@@ -22,8 +21,7 @@ from run_cases import Case, complete, left, slowly, started, stop_after, wait_fo
 from worker_processes import is_alive, workers_of
 
 from corefsample import ParameterError
-from events.runs._score_run import is_scored
-from events.runs._store import LOCK_NAME, PartStore
+from events.runs._store import LOCK_NAME
 
 pytestmark = [
     pytest.mark.skipif(not Path("/proc").exists(), reason="processes are found in /proc"),
@@ -42,7 +40,7 @@ def require_continued(case: Case, out: Path, reference: dict[str, bytes]) -> Non
     assert not out.exists() or os.listdir(out) == ["parts"]
     assert case.n_left(case.run(out)) > 0
     assert case.content(out) == reference
-    assert {path.name for path in out.parent.iterdir()} <= {"slow", out.name, f"{out.name}.scoring.json"}
+    assert {path.name for path in out.parent.iterdir()} <= {"slow", *names_of(out)}
 
 
 def told(printed: str) -> list[str]:
@@ -85,7 +83,7 @@ def test_a_job_killed_at_random_moments_loses_nothing(case: Case, reference: dic
             job.communicate()
     case.run(out, overwrite=True)
     assert case.content(out) == reference
-    assert {path.name for path in tmp_path.iterdir()} <= {"slow", out.name, f"{out.name}.scoring.json"}
+    assert {path.name for path in tmp_path.iterdir()} <= {"slow", *names_of(out)}
 
 
 def test_the_same_command_continues_after_the_death_of_a_worker(
@@ -104,6 +102,11 @@ def test_the_same_command_continues_after_the_death_of_a_worker(
     assert line.endswith("and the same command continues)")
     assert not any(map(is_alive, workers))
     require_continued(case, out, reference)
+
+
+def names_of(out: Path) -> set[str]:
+    """Names of what a command writes beside its output."""
+    return {out.name, f"{out.name}.scoring.json", f"{out.name}.parts"}
 
 
 def has_client(address: str) -> bool:
@@ -226,17 +229,3 @@ def test_a_second_run_is_refused_while_one_works_there(case: Case, reference: di
         job.communicate()
     assert (left(out) / LOCK_NAME).exists()  # but its process is dead
     require_continued(case, out, reference)
-
-
-def test_parts_that_a_killed_job_did_not_remove_are_removed_by_the_next_run(
-    scoring: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    out = scoring.out(tmp_path)
-    with monkeypatch.context() as patch:
-        patch.setattr(PartStore, "remove", lambda _: None)
-        scoring.run(out)
-    assert left(out).is_dir()
-    assert is_scored(scoring.corpus, str(out), dataclasses.replace(scoring.options(), min_prob=0.5)) is False
-    assert left(out).is_dir()
-    assert is_scored(scoring.corpus, str(out), scoring.options())
-    assert not left(out).exists()
