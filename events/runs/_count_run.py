@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 import corefsample
 from corefsample import _checks
-from corefsample.errors import InputError, ParameterError, ParameterHint
+from corefsample.errors import InputError, ParameterError
 from corefsample.files._paths import Inputs, PathLike, input_paths, is_file, joined, local_name
 from corefsample.files._reading import sealed, sha256
 from corefsample.files._remote import is_url
