@@ -24,7 +24,7 @@ PER_PART = 16  # documents that are unpacked together
 Json = dict[str, Any]  # part of a Vega-Lite specification
 
 _BAND, _ONE_BEST = "#0072B2", "#D55E00"  # blue and vermilion of Okabe & Ito; the one best is also dashed
-_RULE_BAND = "#777"  # grey, for the interval with the error of the rule
+_INNER = "#777"  # grey, for what the rule counts beside what readers would count
 _OTHER = "#007A59"  # a darker bluish green, for a second actor
 _STEPS: Json = {"interpolate": "step-after", "clip": True}
 
@@ -109,13 +109,14 @@ def packed_parts(contents: Iterable[object], per_part: int = PER_PART) -> list[s
 
 
 def band_chart(*, small: bool = False) -> Json:
-    """Vega specification of one actor's band: interval, posterior mean, one best, and a cursor on one period.
+    """Vega specification of one actor's band: mean and interval, one best, and a cursor on one period.
 
     A count belongs to a whole period, so all lines are steps. The data set ``counts`` has one row per period, and the
     last again at its end: i, start, middle (milliseconds since 1970, UTC), mean, lower, upper, one_best, and
-    lower_rule, upper_rule of runs with the error of rules; ``other``, of the large chart, the same of a second actor,
-    or no rows. Signals: ``cursor``, the marked i (-1 for none); ``first`` and ``last``, ``bottom`` and ``top``, the
-    ends of the scales; ``middles`` and ``names`` of the periods, which label the axis. The page sets all of them.
+    rule_mean, rule_lower, rule_upper if the first three are not those of the rule's count; ``other``, of the large
+    chart, the same of a second actor, or no rows. Signals: ``cursor``, the marked i (-1 for none); ``first`` and
+    ``last``, ``bottom`` and ``top``, the ends of the scales; ``middles`` and ``names`` of the periods, which label the
+    axis. The page sets all of them.
 
     Parameters
     ----------
@@ -124,9 +125,10 @@ def band_chart(*, small: bool = False) -> Json:
     """
     marked = "datum.i === cursor"
     layers = [
-        _band(_RULE_BAND, "lower_rule", "upper_rule", opacity=0.18),
         _band(_BAND, "lower", "upper"),
+        _band(_INNER, "rule_lower", "rule_upper", opacity=0.35),
         _line(_ONE_BEST, "one_best", strokeWidth=1, strokeDash=[4, 2]),
+        _line(_INNER, "rule_mean", strokeWidth=0.8),
         _line(_BAND, "mean", strokeWidth=1.4 if small else 2),
         _layer("rule", "middle", where=marked, color="#555", strokeWidth=1),
         _layer("point", "middle", "one_best", where=marked, color=_ONE_BEST, size=30, shape="diamond"),

@@ -17,6 +17,7 @@ from corefsample.errors import OutputError, ParameterError
 from corefsample.files._atomic import require_free, write_bytes
 from corefsample.files._paths import PathLike, joined
 from events.audit._plan import SHEET_COLUMNS
+from events.counts._run_tables import REPORTED
 from events.evidence._columns import shown_name
 from events.pages._labels import CHOSEN, label_kind
 from events.pages._rendering import rendered
@@ -156,6 +157,7 @@ def rendered_page(report: Report, *, title: str | None = None) -> str:
         "record": record,
         "charts": drawn["charts"],
         "kinds": KINDS,
+        "reported": REPORTED,
         "fields": _flat({**record, "names": [f"{code} {name}" for code, name in record["names"].items()]}),
         "sheet": _chosen_sheet(report),
     }

@@ -18,6 +18,7 @@ from corefsample import CorefsampleError, InputError, _checks
 from corefsample._arrays import pd
 from corefsample._random import document_key
 from corefsample.documents._tokens import counted
+from corefsample.files._atomic import unescaped
 from corefsample.files._paths import PathLike
 from events.counts._run_tables import SAMPLES, CountNotes, run_table, verified_record, verify_table
 from events.evidence._columns import RULE_COLUMNS, UNDATED, Calendar, role_columns, row_names, shown_name
@@ -31,6 +32,7 @@ from events.rule_error._counts import READER
 KINDS = ("trigger and actor found, no event", "trigger found, no actor", "actor found, no trigger", "neither found")
 _EVIDENCE = ("doc_id", "date", "period", "probability", "mc_se", "one_best", "places")
 _ALL_COLUMNS = ("doc_id", "date", "trigger", "actor", "probability")
+_NUMBERS = ("mean", "lower", "upper", "mean_named", *RULE_COLUMNS)
 _DAY = 86_400_000  # milliseconds
 _SAME = ("level", "interval", "n_samples", "uncertainty")  # columns of counts whose values are those of the run
 _MOST_PAIRS = 40_000  # about a megabyte of the page
@@ -146,7 +148,8 @@ def _report(folder: Path, n_documents: int, n_others: int, audit: PathLike | Non
     evidence = run_table(folder, "evidence", (*named, *_EVIDENCE, *readers))
     evidence["name"] = row_names(evidence[[*named, "period"]], full=full, like=counts)
     names = row_names(counts, full=full)
-    actors = _actors(counts.assign(name=names), record, named)
+    totals = _totals(folder, counts, full)
+    actors = _actors(counts.assign(name=names), record, named, totals)
     actor_codes = {actor["code"]: a for a, actor in enumerate(actors)}
     period_codes = {label: i for i, label in enumerate(_dated(counts)["period"].unique())}
     doc_ids = list(dict.fromkeys(evidence["doc_id"]))
@@ -213,7 +216,22 @@ def _report(folder: Path, n_documents: int, n_others: int, audit: PathLike | Non
     return Report(record, content, texts, len(doc_ids), len(numbers), notices, notes, others, audited, taught)
 
 
-def _actors(counts: pd.DataFrame, record: Mapping[str, Any], named: tuple[str, ...]) -> list[dict[str, Any]]:
+def _totals(folder: Path, counts: pd.DataFrame, full: bool) -> dict[str, dict[str, Any]]:
+    """Total of each actor: what is reported first, with its interval and source, and what the rule counts."""
+    verify_table(folder / "totals.csv")
+    table = pd.read_csv(folder / "totals.csv", keep_default_na=False)
+    roles = list(role_columns(counts.columns))
+    table[roles] = table[roles].astype(str).map(unescaped)
+    names = row_names(table[["event", *roles]].assign(period=""), full=full, like=counts)
+    is_rule = RULE_COLUMNS[0] in table
+    first = table[list(RULE_COLUMNS if is_rule else ("mean", "lower", "upper"))].to_numpy(float).tolist()
+    values = zip(names, first, table["mean"].tolist(), strict=True)
+    return {name: {"source": "rule" * is_rule, "first": ends, "counted": counted} for name, ends, counted in values}
+
+
+def _actors(
+    counts: pd.DataFrame, record: Mapping[str, Any], named: tuple[str, ...], totals_of: Mapping[str, Any]
+) -> list[dict[str, Any]]:
     """Counts of each actor by period.
 
     Actors with most documents come first, then outcomes (unions of other events), and events without an actor last.
@@ -235,9 +253,8 @@ def _actors(counts: pd.DataFrame, record: Mapping[str, Any], named: tuple[str, .
             "name": shown_name(name, record["names"]),
             "isUnion": events[name] in outcomes,  # of other events, which have its documents too
             "same": same,  # what all its rows of counts.csv have
-            **{
-                column: _rounded(rows[column]) for column in ("mean", "lower", "upper", *RULE_COLUMNS) if column in rows
-            },
+            **{column: _rounded(rows[column]) for column in _NUMBERS if column in rows},
+            "total": totals_of[name],
             "sd": _rounded(rows["sd"]),
             "error": _rounded(rows["mean_mc_se"]),
             "oneBest": [int(value) for value in rows["one_best"]],
@@ -305,14 +322,17 @@ def _add_labels(
             earlier = evidence.get("label", [""] * len(rows))
             evidence["label"] = [answer or label for answer, label in zip(answers, earlier, strict=True)]
             counts["audit"] = list(targets.values())
-    if audited is not None:  # the error of the rule of audited actors is that of the audit
-        audited_rows = {(*target["key"], row["period"]): row for target in audited.targets for row in target["rows"]}
+    if audited is not None:  # audited counts come first
+        columns = {"mean": "estimate", "lower": "lower", "upper": "upper"}
+        of_audit = {target["key"]: target for target in audited.targets}
         for actor in counts["actors"]:
             key = actor["same"]["event"], actor["same"].get("actor", "")
-            of_actor = [audited_rows.get((*key, period["label"])) for period in counts["periods"]]
-            if RULE_COLUMNS[0] in actor and any(of_actor):
-                for name, end in zip(RULE_COLUMNS, ("estimate", "lower", "upper"), strict=True):
-                    actor[name] = [row[end] if row else 0 for row in of_actor]  # a period without documents has no row
+            if key in of_audit:
+                row_of = {row["period"]: row for row in of_audit[key]["rows"]}  # periods without documents have no row
+                of_periods = [row_of.get(period["label"], {}) for period in counts["periods"]]
+                actor["audited"] = {name: [row.get(end, 0) for row in of_periods] for name, end in columns.items()}
+                first = [of_audit[key]["total"][end] for end in columns.values()]
+                actor["total"] = {**actor["total"], "source": "audit", "first": first}
     if taught is not None:
         names = [taught.target_of(event, actor) for _, event, actor in rows]
         evidence["learned"] = [

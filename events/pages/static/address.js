@@ -42,7 +42,8 @@ export function readAddress() {
   choice.words = fields.get("find") ?? "";
   const d = documents.id.indexOf(fields.get("document"));
   const actor = fields.has("of") ? actorOf(fields.get("of")) : choice.actor;
-  return d < 0 ? -1 : evidence.document.findIndex((each, row) => each === d && evidence.actor[row] === actor);
+  const row = evidence.document.findIndex((each, n) => each === d && evidence.actor[n] === actor);
+  return row < 0 ? evidence.document.indexOf(d) : row;
 }
 
 // Whether the address is a state, not the name of a part of the page.

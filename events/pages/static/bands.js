@@ -4,7 +4,7 @@ import { byId, digits, element, whole } from "./elements.js";
 import { csvText, fileWord, save, saveText } from "./files.js";
 import { bandRows, drawChart, mark, periodAt, scaleOf } from "./charts.js";
 import { greaterBounds, isComparable } from "./differences.js";
-import { actors, ask, boundsText, choice, counts, described, periods, range, ruleRange, specifications } from "./page.js";
+import { actors, ask, boundsText, choice, counts, countText, described, mainOf, periods, range, specifications, totalText } from "./page.js";
 
 const PICTURE_WIDTH = 900;
 
@@ -26,7 +26,7 @@ const bandTables = () => {
 function periodText(i) {
   const [actor, other] = chosen();
   if (!other) return described(actor, i);
-  const text = `${described(actor, i)}; ${other.name}: mean ${digits(2)(other.mean[i])}, interval ${range(other, i)}`;
+  const text = `${described(actor, i)}; ${other.name}: ${countText(mainOf(other), i)}`;
   if (!comparable()) return text;
   return `${text}; P(${actor.name} > ${other.name}) = ${boundsText(greaterBounds(choice.actor, choice.other, i))}`;
 }
@@ -46,6 +46,10 @@ export function point(i) {
 export async function drawBand() {
   const [actor, other] = chosen();
   byId("chart-actor").textContent = both().join(" and ");
+  byId("chart-total").textContent = totalText(actor);
+  const main = mainOf(actor);
+  byId("main-name").textContent = main === actor ? "mean" : main.text;
+  byId("inner-key").hidden = main === actor;
   byId("actor").value = choice.actor;
   byId("other").value = choice.other;
   byId("other-key").hidden = byId("other-help").hidden = !other;
@@ -64,24 +68,27 @@ export async function drawBand() {
 }
 
 export function highestPeriod(actor) {
-  return actor.mean.indexOf(Math.max(...actor.mean));
+  const { mean } = mainOf(actor);
+  return mean.indexOf(Math.max(...mean));
 }
 
 // --- the table, and files ---
 
 export function drawTable() {
   const [actor, other] = chosen();
-  const titles = ["Period", "Documents", "Mean", "Monte Carlo error", "Sd", `${100 * counts.level}% interval`, "One best"];
-  if (actor.lower_rule) titles.splice(6, 0, "With the error of the rule");
-  if (other) titles.push(`Mean, ${other.name}`, `Interval, ${other.name}`);
+  const main = mainOf(actor);
+  const level = `${100 * counts.level}% interval`;
+  const first = main === actor ? [] : [main.text === "audited" ? "Audited" : "A reader would count", level];
+  const titles = ["Period", "Documents", ...first, "The rule counts", "Monte Carlo error", "Sd", level, "One best"];
+  if (other) titles.push(other.name, `Interval, ${other.name}`);
   if (other && comparable()) titles.push(`P(${actor.name} > ${other.name})`);
   const head = element("tr", {}, ...titles.map((text) => element("th", { scope: "col" }, text)));
   const rows = periods.map(({ label, n }, i) => {
     const button = element("button", { type: "button", class: "link" }, label);
     button.addEventListener("click", () => ask("period", i));
-    const cells = [whole(n), digits(2)(actor.mean[i]), digits(3)(actor.error[i]), digits(2)(actor.sd[i]), range(actor, i), whole(actor.oneBest[i])];
-    if (actor.lower_rule) cells.splice(5, 0, ruleRange(actor, i));
-    if (other) cells.push(digits(2)(other.mean[i]), range(other, i));
+    const of = (each) => [digits(2)(each.mean[i]), range(each, i)];
+    const cells = [whole(n), ...(main === actor ? [] : of(main)), digits(2)(actor.mean[i]), digits(3)(actor.error[i]), digits(2)(actor.sd[i]), range(actor, i), whole(actor.oneBest[i])];
+    if (other) cells.push(...of(mainOf(other)));
     if (other && comparable()) cells.push(boundsText(greaterBounds(choice.actor, choice.other, i)));
     return element("tr", {}, element("th", { scope: "row" }, button), ...cells.map((text) => element("td", {}, text)));
   });
@@ -94,7 +101,7 @@ export function drawTable() {
 // Rows of counts.csv, with its columns in its order.
 function countRows() {
   const [actor, other] = chosen();
-  const titles = [...counts.columns];
+  const titles = [...counts.columns, ...(chosen().some(({ audited }) => audited) ? ["audited", "audited_lower", "audited_upper"] : [])];
   if (other && comparable()) titles.push("p_greater_lower", "p_greater_upper");
   const rows = chosen().flatMap((each) => periods.map(({ label, start, n }, i) => {
     const bounds = each === actor && other && comparable() ? greaterBounds(choice.actor, choice.other, i) : ["", ""];
@@ -102,10 +109,11 @@ function countRows() {
     const values = {
       ...each.same, period: label, period_start: new Date(start).toISOString().slice(0, 10), n_docs: n,
       mean: each.mean[i], mean_mc_se: each.error[i], sd: each.sd[i], lower: each.lower[i], upper: each.upper[i],
-      lower_rule: each.lower_rule?.[i], upper_rule: each.upper_rule?.[i],
-      one_best: each.oneBest[i], p_greater_lower: greaterLower, p_greater_upper: greaterUpper,
+      mean_rule: each.mean_rule?.[i], lower_rule: each.lower_rule?.[i], upper_rule: each.upper_rule?.[i],
+      audited: each.audited?.mean[i], audited_lower: each.audited?.lower[i], audited_upper: each.audited?.upper[i],
+      one_best: each.oneBest[i], mean_named: each.mean_named?.[i], p_greater_lower: greaterLower, p_greater_upper: greaterUpper,
     };
-    return titles.map((title) => values[title]);
+    return titles.map((title) => values[title] ?? "");
   }));
   return [titles, ...rows];
 }
@@ -116,7 +124,7 @@ const fileName = (ending) => ["counts", ...chosen().map((each) => fileWord(each.
 async function pictureView() {
   const [actor, other] = chosen();
   const title = { text: `${document.title}: ${actor.name}${other ? ` (blue), ${other.name} (green)` : ""}`, anchor: "start" };
-  const subtitle = `Posterior mean and ${100 * counts.level}% credible interval of documents with the event; dashed orange: one best`;
+  const subtitle = `Documents with the event: ${byId("main-name").textContent}, with ${100 * counts.level}% interval; ${byId("inner-key").hidden ? "" : "grey: the rule counts; "}dashed orange: one best`;
   const frame = element("div", { class: "hidden-drawing", "aria-hidden": "true" });
   document.body.append(frame);
   const specification = { ...specifications.large, background: "#fff", title: { ...title, subtitle } };

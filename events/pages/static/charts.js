@@ -1,6 +1,6 @@
 // What all charts share: their rows and scales, drawing, and the period under the pointer.
 
-import { counts, periods } from "./page.js";
+import { counts, mainOf, periods } from "./page.js";
 
 const middles = periods.map(({ start, end }) => (start + end) / 2);
 
@@ -12,19 +12,18 @@ export function stepRows(valuesOf) {
   return [...rows, { ...values, start: periods[last.i].end }];
 }
 
-export const bandRows = (actor) =>
-  stepRows((i) => ({
-    mean: actor.mean[i], lower: actor.lower[i], upper: actor.upper[i], one_best: actor.oneBest[i],
-    ...(actor.lower_rule && { lower_rule: actor.lower_rule[i], upper_rule: actor.upper_rule[i] }),
+export function bandRows(actor) {
+  const main = mainOf(actor);
+  return stepRows((i) => ({
+    mean: main.mean[i], lower: main.lower[i], upper: main.upper[i], one_best: actor.oneBest[i],
+    ...(main !== actor && { rule_mean: actor.mean[i], rule_lower: actor.lower[i], rule_upper: actor.upper[i] }),
   }));
-
-const MOST_HEIGHT = 4; // of a chart, in heights of its counts: the band of the rule's error may be much higher
+}
 
 // The scale ends at 1 or above, so that a mean of .01 does not look like a war.
 export function scaleOf(...several) {
-  const all = (name) => several.flatMap((actor) => actor[name]);
-  const ofCounts = Math.max(1, ...all("mean"), ...all("upper"), ...all("oneBest"));
-  const highest = Math.max(ofCounts, Math.min(MOST_HEIGHT * ofCounts, ...(several[0].upper_rule ? [Math.max(...several[0].upper_rule)] : [0])));
+  const all = (name) => several.flatMap((actor) => [...mainOf(actor)[name], ...actor[name]]);
+  const highest = Math.max(1, ...all("mean"), ...all("upper"), ...several.flatMap(({ oneBest }) => oneBest));
   return { top: 1.05 * highest, bottom: Math.min(0, ...all("lower")) };
 }
 

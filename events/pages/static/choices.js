@@ -49,6 +49,7 @@ export async function restore() {
   if (row >= 0) await openDocument(row, false);
   else closeReader();
   await drawn;
+  if (row >= 0) byId("reader").scrollIntoView();
 }
 
 export function listenToChoices() {

@@ -14,19 +14,30 @@ export function range(actor, i) {
   return `${ends(actor.lower[i])} to ${ends(actor.upper[i])}`;
 }
 
-// The interval with the error of the rule; "" without.
-export function ruleRange(actor, i) {
-  return actor.lower_rule ? `${whole(actor.lower_rule[i])} to ${whole(actor.upper_rule[i])}` : "";
+// The count that is shown first: of an audit, or what a reader would count, or else what the rule counts.
+export function mainOf(actor) {
+  if (actor.audited) return { ...actor.audited, text: "audited" };
+  const { mean_rule: mean, lower_rule: lower, upper_rule: upper } = actor;
+  return mean ? { mean, lower, upper, text: "a reader would count" } : actor;
 }
+
+// Mean and interval: "4.20 (2 to 6)".
+export const countText = (each, i) => `${digits(2)(each.mean[i])} (${range(each, i)})`;
 
 // Describe a count in one line.
 export function described(actor, i) {
   const { label, n } = periods[i];
-  return (
-    `${label}: mean ${digits(2)(actor.mean[i])}, ${100 * counts.level}% interval ${range(actor, i)}, ` +
-    (actor.lower_rule ? `with the error of the rule ${ruleRange(actor, i)}, ` : "") +
-    `one best ${whole(actor.oneBest[i])}, of ${plural(n, "document", "documents")}`
-  );
+  const main = mainOf(actor);
+  const first = main === actor ? "" : `${main.text} ${countText(main, i)}; `;
+  return `${label}: ${first}the rule counts ${countText(actor, i)}, one best ${whole(actor.oneBest[i])}, of ${plural(n, "document", "documents")}`;
+}
+
+// The total of an actor over all documents in one sentence.
+export function totalText({ total }) {
+  const [mean, lower, upper] = total.first.map((value) => digits(value < 10 && !Number.isInteger(value) ? 1 : 0)(value));
+  const counted = `the rule counts ${digits(total.counted < 10 ? 1 : 0)(total.counted)}`;
+  const first = { audit: "by the labels of the audit", rule: "a reader would count", "": "the rule counts" }[total.source];
+  return `In all, ${first} ${mean} (${lower} to ${upper})${total.source ? `; ${counted}` : ""}.`;
 }
 
 // Bounds of a probability, as one number where they round to one.
