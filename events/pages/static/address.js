@@ -42,8 +42,9 @@ export function readAddress() {
   choice.words = fields.get("find") ?? "";
   const d = documents.id.indexOf(fields.get("document"));
   const actor = fields.has("of") ? actorOf(fields.get("of")) : choice.actor;
-  const row = evidence.document.findIndex((each, n) => each === d && evidence.actor[n] === actor);
-  return row < 0 ? evidence.document.indexOf(d) : row;
+  const rows = evidence.document.flatMap((each, row) => (each === d ? [row] : []));
+  rows.sort((a, b) => evidence.probability[b] - evidence.probability[a]);
+  return rows.find((row) => evidence.actor[row] === actor) ?? rows[0] ?? -1;
 }
 
 // Whether the address is a state, not the name of a part of the page.

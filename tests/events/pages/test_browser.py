@@ -59,7 +59,7 @@ def test_all_levels_can_be_reached_by_keyboard_and_left_again(browser: Browser, 
     labels = list(pd.read_csv(run / "counts.csv")["period"].unique())
     assert one(browser, "#band").get_attribute("aria-valuetext").startswith(f"{labels[0]}: a reader would count ")
     press(browser, Keys.ARROW_RIGHT)
-    assert one(browser, "#band").get_attribute("aria-valuetext").startswith(f"{labels[1]}: mean ")
+    assert one(browser, "#band").get_attribute("aria-valuetext").startswith(f"{labels[1]}: a reader would count ")
     press(browser, Keys.ENTER)
     assert text(browser, "#documents-heading").endswith(f", {labels[1]}: the likeliest documents")
     assert focused(browser) == "item"
@@ -105,7 +105,9 @@ def test_hostile_text_is_shown_as_text_and_runs_nothing(browser: Browser) -> Non
     browser.execute_script("document.querySelector('#text [data-mention=\"1\"]').click()")
     assert HOSTILE_WORDS[0] in text(browser, "#mention .quoted")
     assert browser.execute_script("return document.scripts.length") == before
-    assert all_of(browser, "main b, main img, main iframe, main object") == all_of(browser, "#reading b, .verdict b")
+    assert all_of(browser, "main b, main img, main iframe, main object") == all_of(
+        browser, "#reading b, .verdict b, .scope b"
+    )
 
 
 def test_the_policy_blocks_scripts_made_from_text_and_the_network(browser: Browser) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from chromium import Browser, accessibility_faults, choose_scheme, missing, until
+from chromium import Browser, accessibility_faults, choose_scheme, missing, resize, until
 from report_pages import (
     DRAWN,
     allow_downloads,
@@ -82,6 +82,15 @@ def test_a_link_shows_what_its_sender_saw(browser: Browser, page: Path, run: Pat
     expected = evidence(run).query("actor == @row.actor and period == @row.period").sort_values("date", kind="stable")
     assert sorted(listed(browser)) == sorted(expected["doc_id"])
     assert text(browser, "#readout").startswith(row["period"])
+
+
+def test_a_link_to_a_document_opens_at_it_on_a_narrow_page(browser: Browser, page: Path, run: Path) -> None:
+    resize(browser, 390, 800)
+    browser.get("about:blank")
+    browser.get(f"{page.as_uri()}#{urllib.parse.urlencode({'document': likeliest(run)['doc_id']})}")
+    until(browser, DRAWN)
+    top = "Math.abs(document.getElementById('reader').getBoundingClientRect().top)"
+    until(browser, f"{top} < 100")
 
 
 # --- search -------------------------------------------------------------------------------------------------
@@ -211,7 +220,7 @@ def test_the_table_of_an_actor_is_that_of_the_run(browser: Browser, run: Path, d
     found = pd.read_csv(path, encoding="utf-8-sig", keep_default_na=False)
     expected = pd.read_csv(run / "counts.csv", keep_default_na=False).query("actor == @code")
     assert found.columns.tolist() == expected.columns.tolist()
-    rounded = ["mean", "mean_mc_se", "sd"]
+    rounded = ["mean_rule", "mean", "mean_mc_se", "sd"]
     assert found.drop(columns=rounded).to_numpy().tolist() == expected.drop(columns=rounded).to_numpy().tolist()
     np.testing.assert_allclose(found[rounded], expected[rounded], rtol=1e-3)
 

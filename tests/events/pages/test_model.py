@@ -35,12 +35,16 @@ def test_counts_and_evidence_are_those_of_the_tables(run: Path) -> None:
     report = read_report(run)
     counts, evidence = pd.read_csv(run / "counts.csv"), pd.read_csv(run / "evidence.csv")
     content = report.counts
+    totals = pd.read_csv(run / "totals.csv").set_index("actor")
     labels = [period["label"] for period in content["periods"]]
     assert labels == list(counts["period"].unique())
     for actor in content["actors"]:
         rows = counts[counts["actor"] == actor["code"]]
         for field, column in {"mean": "mean", "lower": "lower", "upper": "upper", "oneBest": "one_best"}.items():
             np.testing.assert_allclose(actor[field], rows[column], rtol=6e-4)
+        total = totals.loc[actor["code"]]
+        assert actor["total"]["first"] == total[["mean_rule", "lower_rule", "upper_rule"]].tolist()
+        assert actor["total"]["counted"] == total["mean"]
     rows = content["evidence"]
     assert [content["documents"]["id"][d] for d in rows["document"]] == evidence["doc_id"].tolist()
     assert [content["actors"][a]["code"] for a in rows["actor"]] == evidence["actor"].tolist()
