@@ -87,6 +87,7 @@ def run_explain(
     """
     from events.evidence._rule_set import RuleSet
     from events.inspection._trigger_traces import explain_triggers
+    from events.runs._count_parts import checked_contents, corpus_recalibration
     from events.runs._count_run import definitions_of_run
 
     options = options or ExplainOptions()
@@ -98,8 +99,13 @@ def run_explain(
                 raise ParameterError("cannot be combined with a run, which has its own", parameter=name)
         if len(folders) < len(path_list(inputs)):
             raise ParameterError("must be one run, or files of scored mentions", parameter="inputs")
-        inputs, definitions, sampling = definitions_of_run(folders[0])
-        selection |= sampling
+        inputs, definitions, counting = definitions_of_run(folders[0])
+        selection |= {
+            **counting.subset("scheme", "seed", "n_samples"),
+            "has_coreference": counting.coreference != "none",
+        }
+        if counting.coreference != "none":
+            selection["recalibration"] = corpus_recalibration(counting, checked_contents(counting))
     else:
         definitions = RuleSet.named([options.rule], options.preset, options.lexicon, examples=False)
         definitions = definitions.only(options.filled)

@@ -36,15 +36,7 @@ from events.evidence._rule_set import RuleSet
 from events.rule_error._counts import CountTables, tables_with_error
 from events.rule_error._model import NO_RULE_ERROR, read_reference, reference_file, reference_model
 from events.rules._format import Outcome
-from events.runs._count_parts import (
-    CountPart,
-    checked_contents,
-    corpus_recalibration,
-    file_parts,
-    loaded_rules,
-    require_dates,
-    settings_of,
-)
+from events.runs._count_parts import CountPart, checked_contents, file_parts, loaded_rules, require_dates, settings_of
 from events.runs._engines import Engine
 from events.runs._outputs import RunFolder, quarantine_lines, require_documents, require_same, run_record
 from events.runs._run_options import CountAgainOptions, CountOptions, EventsOptions
@@ -302,10 +294,10 @@ def _rules_of_run(arguments: dict[str, Any], evidence: Evidence) -> RuleSet:
     return of_run
 
 
-def definitions_of_run(run: PathLike) -> tuple[list[str], RuleSet, dict[str, Any]]:
-    """Paths of the inputs of a finished run, its rules and lexicon, and how it sampled documents: `explain_triggers`.
+def definitions_of_run(run: PathLike) -> tuple[list[str], RuleSet, CountOptions]:
+    """Paths of the inputs of a finished run, its rules and lexicon, and its options.
 
-    Of inputs that are there no longer, the documents with evidence are those in the folder of the run.
+    If an input is there no longer, the documents with evidence in the folder of the run take its place.
 
     Raises
     ------
@@ -313,18 +305,8 @@ def definitions_of_run(run: PathLike) -> tuple[list[str], RuleSet, dict[str, Any
         If a file of the run is missing or is not as the run wrote it, or its rules have changed.
     """
     record = verified_record(run)
-    options = CountOptions.from_json(record["arguments"])
     rules = _rules_of_run(record["arguments"], read_evidence(run))
     paths = [each["path"] for each in record["inputs"]]
     if not all(map(is_file, paths)):
         paths = [joined(run, "documents.parquet")]
-    has_coreference = options.coreference == "scored"
-    return (
-        paths,
-        rules,
-        {
-            **options.subset("scheme", "seed", "n_samples"),
-            "recalibration": corpus_recalibration(options, checked_contents(options)) if has_coreference else None,
-            "has_coreference": has_coreference,
-        },
-    )
+    return paths, rules, CountOptions.from_json(record["arguments"])

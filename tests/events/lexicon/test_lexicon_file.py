@@ -106,7 +106,7 @@ def test_cased_and_ordinary_aliases_compete_for_the_longest_match(tmp_path):
 CASES = (TEST_DATA / "refused_lexicons.txt").read_text(encoding="utf-8")
 REFUSED: list[tuple[Any, str]] = re.findall(r"^===\n(.*?)\n-> ([^\n]*)$", CASES, flags=re.M | re.S)
 REFUSED += [
-    ("", "yaml: must be a mapping, got nothing"),
+    ("", "yaml: must be a mapping, got null"),
     (b"version: 1\nname: \xff\xfe", "must be YAML in UTF-8, got: "),
 ]
 

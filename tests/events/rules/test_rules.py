@@ -271,7 +271,7 @@ def test_an_extended_file_lies_beside_the_one_that_extends_it_and_can_extend_ano
     [
         ({"extends": "war"}, "extends", "must be one of arrest, arson, attack"),
         ({"extends": "wide.yaml"}, "extends", "must not lead back to the file itself, got wide.yaml -> wide.yaml"),
-        ({"name": None}, "name", "got nothing"),
+        ({"name": None}, "name", "got null"),
         ({"add": {"frames": {"vreb": {"lemma": ["x"]}}}}, "add.frames", "(verb, phrase, noun), got 'vreb'"),
         ({"add": {"frames": {"verb": ["x"]}}}, "add.frames.verb", "must be a mapping, got ['x']"),
         ({"add": {"frames": {"noun": {"lemma": [7]}}}}, "frames[2].trigger.lemma[4]", "got a whole number"),
