@@ -59,6 +59,8 @@ class ReportOptions(shared.Overwrite):
         Label of the vertical axis of the picture.
     size
         Width and height of the picture in inches. [default: as the panels need]
+    grey
+        Draw the picture in shades of grey.
     """
 
     out: str | None = option(default=None, metavar="FILE")
@@ -74,13 +76,14 @@ class ReportOptions(shared.Overwrite):
     labels: tuple[str, ...] = option(default=(), metavar="ACTOR=TEXT")
     y_label: str = option(default="documents with an event", metavar="TEXT")
     size: tuple[float, float] | None = option(default=None, metavar="WIDTH HEIGHT", above=0.0)
+    grey: bool = False
 
     def _check(self) -> None:
         super()._check()
         for label in self.labels:
             if not label.partition("=")[2]:
                 raise ParameterError(f"must be ACTOR=TEXT, got {label!r}", parameter="labels")
-        for name in ("event", "actors", "panels", "labels", "y_label", "size"):
+        for name in ("event", "actors", "panels", "labels", "y_label", "size", "grey"):
             if self.picture is None and getattr(self, name) != getattr(type(self), name):
                 hint = ParameterHint("picture", "names the file of the picture")
                 raise ParameterError("can only be used for a picture, got none", parameter=name, hint=hint)
@@ -129,7 +132,7 @@ def _drawn(folder: PathLike, options: ReportOptions, path: str) -> Summary:
         raise ParameterError(f"must be one of {', '.join(events)}, got {event or 'none'}", parameter="event")
     actors = [name for text in options.actors for name in text.split(",")]
     labels = {actor: text for actor, _, text in (label.partition("=") for label in options.labels)}
-    look = options.subset("panels", "y_label", "size")
+    look = options.subset("panels", "y_label", "size", "grey")
     figure = event_bands(counts[counts["event"] == event], actors or None, names=names, labels=labels, **look)
     with new_file(path, overwrite=options.overwrite, suffix=suffix) as partial:
         save_figure(figure, partial)

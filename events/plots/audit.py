@@ -9,7 +9,7 @@ import numpy as np
 from corefsample import _checks
 from corefsample._arrays import pd
 from corefsample.plots.style import COLOURS, bare_spines, figure_of, legible, require_columns, say_instead
-from events.plots.bands import date_axis, ends_of, middles_of, of_shown_periods, stepped
+from events.plots.bands import date_axis, ends_of, fitted_legend, middles_of, of_shown_periods, stepped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -103,8 +103,7 @@ def audit_bands(
             means = means.assign(period_start=rows["period_start"].to_numpy()).dropna(subset="mean")
             if len(means):
                 _draw_interval(ax, means, "mean", LEARNED, "learned", 0.6)
-    handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper right", ncols=3, frameon=False, fontsize=9)
+    fitted_legend(figure, axes[0].get_legend_handles_labels()[0], loc="outside upper right")
     figure.supylabel("documents with an event", fontsize=10)
     if label == "learned":
         assumption = "learned bands rest on an assumption: errors of the same kind in all periods"

@@ -43,6 +43,8 @@ _COLUMNS = ("period", "period_start", "mean", "lower", "upper", "level", "one_be
 _ACTOR = "name of the actor"  # a column that no table has
 _FEW = 6  # periods that have a label each
 _MOST_TICKS = 7
+_TICK_WIDTH = 0.65  # inches
+_LETTERS = 7  # of a label in an inch of the figure's height
 _TICK_MONTHS = (1, 3, 6, 12, 24, 60, 120, 240, 600)  # between two ticks
 _SHORTEST_SPAN = 3  # months; ticks of shorter ones are at periods
 _GREYS = ("0.15", "0.5", "0.65", "0.35", "0.75", "0.0")
@@ -92,18 +94,19 @@ def stepped(values: Any) -> npt.NDArray[np.float64]:
 
 def date_axis(ax: Axes, table: pd.DataFrame) -> None:
     """Label the x axis: a few periods by name, many at the first days of years, quarters or months."""
+    n_fitting = max(int(ax.get_window_extent().width / ax.figure.dpi / _TICK_WIDTH), 1)
     months = ends_of(table).astype("datetime64[M]").astype(np.int64) + 12 * 1970
     span = int(months[-2] - months[0])
     if len(table) <= _FEW or span < _SHORTEST_SPAN:
         names = table["period"].astype(str).str.partition("/")[0]  # the first day names a week
-        every = -(-len(table) // _FEW)
+        every = -(-len(table) // min(_FEW, n_fitting))
         ax.set_xticks(middles_of(table)[::every], names[::every])
         ax.tick_params(axis="x", length=0)
         if len(table) == 1:
             ax.margins(x=0.5)
         return
     shortest = int(np.diff(months).min())  # months of a period
-    fewest = max(span / _MOST_TICKS, shortest)
+    fewest = max(span / min(_MOST_TICKS, n_fitting), shortest)
     step = next((step for step in _TICK_MONTHS if fewest <= step), _TICK_MONTHS[-1])
     ticks = range(-(-int(months[0]) // step) * step, int(months[-1]) + 1, step)
     days = (np.array(ticks) - 12 * 1970).astype("datetime64[M]")
@@ -302,7 +305,7 @@ def event_bands(
         ax = figure.subplots()
         shown_titles = {actor: legible(title) for actor, title in titles.items()}
         _draw_actors(ax, counts, shown_titles, LINE_STYLES, _GREYS if grey else COLOURS)
-        ax.set_ylabel(legible(y_label))
+        ax.set_ylabel(fill(legible(y_label), max(int(_LETTERS * figure.bbox.height / figure.dpi), 9)))
         ax.margins(x=0.01)
         date_axis(ax, counts[counts[_ACTOR] == shown[0]])
         return figure

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from expected_errors import error
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
 from matplotlib.dates import date2num, num2date
 from matplotlib.figure import Figure
 from matplotlib.patches import StepPatch
@@ -55,6 +56,35 @@ def test_a_band_draws_the_interval_the_mean_and_the_one_best() -> None:
     assert (corners.min(), corners.max()) == (0.0, 3.0)
     assert band.get_label() == "90% credible interval"
     assert ax.get_title(loc="left") == "Aland"
+
+
+def test_what_readers_would_count_is_the_main_band() -> None:
+    table = counts("AAA", "BBB").assign(mean_rule=7.5, lower_rule=2.0, upper_rule=20.0)
+    figure: Any = event_bands(table, grey=True)
+    rows = table[table["actor"] == "AAA"]
+    ax = next(ax for ax in figure.get_axes() if ax.get_title("left") == "AAA")
+    main, inner, one_best = ax.lines
+    assert (heights(main), heights(inner)) == (rows["mean_rule"].tolist(), rows["mean"].tolist())
+    assert main.get_linewidth() > inner.get_linewidth()
+    bands = [band.get_paths()[0].vertices[:, 1] for band in ax.collections]
+    assert [(band.min(), band.max()) for band in bands] == [(2.0, 20.0), (0.0, 3.0)]
+    assert ax.get_ylim()[1] >= 20.0
+    assert len({to_rgb(line.get_color())[k] for line in (main, inner, one_best) for k in range(3)}) == 3  # greys
+    (one_panel,) = event_bands(table, panels="one").get_axes()
+    assert [heights(line) for line in one_panel.lines] == [rows["mean_rule"].tolist()] * 2
+
+
+@pytest.mark.parametrize("panels", ["actors", "one"])
+def test_legends_are_never_cut(panels: Any) -> None:
+    names = {"AAA": "The People's Liberation Front of the Northern Provinces", "BBB": "Bland"}
+    table = counts("AAA", "BBB").assign(mean_rule=7.5, lower_rule=2.0, upper_rule=20.0)
+    for size in ((3.0, 3.0), (7.2, 3.6)):
+        figure: Any = event_bands(table, names=names, panels=panels, size=size)
+        figure.draw_without_rendering()
+        (legend,) = filter(None, [*figure.legends, *(ax.get_legend() for ax in figure.get_axes())])
+        box = legend.get_window_extent()
+        assert 0.0 <= box.x0 < box.x1 <= figure.bbox.width
+        assert 0.0 <= box.y0 < box.y1 <= figure.bbox.height
 
 
 def test_an_empty_table_says_so() -> None:
