@@ -295,7 +295,14 @@ class Lexicon:
             if start < end:
                 continue
             matches = [match for table, words in tables if (match := table.longest(words, start)) is not None]
-            end = max((match_end for match_end, _ in matches), default=start + 1)
+            if not matches:
+                continue
+            if len(matches) == 1 and len(matches[0][1]) == 1 and not matches[0][1][0].dated:  # most names
+                end, (claim,) = matches[0]
+                head = start if end == start + 1 else _head(text, heads, start, end)
+                codes[head], spans[head] = claim.code, (start, end)
+                continue
+            end = max(match_end for match_end, _ in matches)
             claims = sorted({claim for match_end, of_match in matches if match_end == end for claim in of_match})
             is_shared = len({claim.code for claim in claims}) > 1
             valid = {
