@@ -1,8 +1,9 @@
-"""Rows of benchmarks/run.py about start-up: imports, help, and the first run of a command."""
+"""Rows of benchmarks/run.py about start-up: imports, help, the first run of a command, and a repeated one."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -32,7 +33,10 @@ two,1999-06-10,"Iraqi soldiers attacked a convoy near the border. They were late
 
 
 def cold_start(runs: int) -> Iterator[Row]:
-    """The first run of a command, which compiles its kernels, against a second one; on two short articles."""
+    """The first run of a command, which compiles its kernels, against a second one; on two short articles.
+
+    A last row is about a finished run that is repeated.
+    """
     if not PIPELINE.exists():
         print(f"left out: the rows of the first run, as {PIPELINE.name} is not there", file=sys.stderr)
         return
@@ -46,6 +50,8 @@ def cold_start(runs: int) -> Iterator[Row]:
         }
 
         def run(command: str, cache: Path) -> None:
+            for parts in (Path(f"{scored}.parts"), folder / "run" / "parts"):
+                shutil.rmtree(parts, ignore_errors=True)
             line = [sys.executable, "-m", "events.commands", command, *map(str, arguments[command]), "--overwrite"]
             environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache)}
             subprocess.run(line, check=True, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -64,3 +70,18 @@ def cold_start(runs: int) -> Iterator[Row]:
                 warm=False,
             )
             yield within(f"{command}, two articles, no compiled kernels", "second run", sides, round(figure, 1))
+        line = [
+            sys.executable,
+            "-m",
+            "events.commands",
+            "run",
+            *map(str, arguments["score"][:-1]),
+            str(folder / "whole"),
+        ]
+
+        def whole(*more: str) -> None:
+            subprocess.run([*line, *more], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+        whole()
+        sides = in_turn(whole, lambda: whole("--overwrite"), runs)
+        yield within("run, two articles, repeated", "the same with --overwrite", sides, 0.25)

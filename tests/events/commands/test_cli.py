@@ -1,6 +1,7 @@
 """The command line: help, exit statuses, summaries that programs read, pipes and interrupts."""
 
 import json
+import logging
 import os
 import shutil
 import subprocess
@@ -22,6 +23,7 @@ import events.runs._outputs
 import events.runs._written_tables
 from corefsample import read_documents
 from events.commands import EventsOptions
+from events.commands._screen import log_to_screen
 
 
 def program(*arguments: Any, **keywords: Any) -> subprocess.CompletedProcess[str]:
@@ -190,6 +192,14 @@ def _with_a_space_moved(path: Path) -> None:
     about = path.stat()
     path.write_bytes(path.read_bytes().replace(b'": ', b'" :', 1))
     os.utime(path, ns=(about.st_atime_ns, about.st_mtime_ns))
+
+
+def test_quiet_hides_warnings_of_matplotlib_about_its_cache() -> None:
+    fonts = logging.getLogger("matplotlib.font_manager")
+    for quiet in (True, False):
+        with log_to_screen(verbose=False, quiet=quiet):
+            assert fonts.isEnabledFor(logging.WARNING) is not quiet
+    assert fonts.isEnabledFor(logging.WARNING)
 
 
 # --- one command -------------------------------------------------------------------------------------------

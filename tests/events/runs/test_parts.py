@@ -510,6 +510,15 @@ def test_a_condition_that_holds_of_no_document_is_named(case: Case, tmp_path: Pa
     assert not os.listdir(tmp_path)
 
 
+def test_a_corpus_without_documents_is_a_result_alone_and_beside_others(case: Case, tmp_path: Path) -> None:
+    empty = er.write_lines(tmp_path / "empty.jsonl", [])
+    assert case.run(case.out(tmp_path / "alone"), inputs=empty).n_documents == 0
+    both = case.run(case.out(tmp_path / "both"), inputs=[empty, case.corpus])
+    case.run(case.out(tmp_path / "one"))
+    assert both.n_documents == 60
+    assert case.content(case.out(tmp_path / "both")) == case.content(case.out(tmp_path / "one"))
+
+
 # --- engines --------------------------------------------------------------------------------------------------
 
 
@@ -531,6 +540,23 @@ def test_a_scheduler_needs_dask_and_an_answer(case: Case, tmp_path: Path, monkey
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(ParameterError, match=r"needs dask\[distributed\], .*pip install 'dask\[distributed\]"):
         case.run(case.out(tmp_path), scheduler="tcp://127.0.0.1:9")
+
+
+def test_a_scheduler_without_workers_or_with_another_version_is_an_error(
+    case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    distributed: Any = pytest.importorskip("distributed", reason="dask[distributed] is not installed")
+    monkeypatch.setattr("events.runs._engines._PATIENCE", 0.2)
+    with distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=None) as cluster:
+        scheduler = {"scheduler": cluster.scheduler_address, "worker_timeout": 1.0}
+        with error(OutputError, place=cluster.scheduler_address, hint="worker_timeout") as caught:
+            case.run(case.out(tmp_path), **scheduler)
+        assert caught.value.obstacle == "NoScheduler"
+        assert sum("has no workers" in record.getMessage() for record in caplog.records) == 1
+        monkeypatch.setattr("events.runs._engines.code_checksum", lambda: "another")
+        with error(OutputError, place=cluster.scheduler_address) as caught:
+            case.run(case.out(tmp_path), **scheduler)
+        assert caught.value.obstacle is None
 
 
 def test_workers_give_results_in_order_and_the_first_error(tmp_path: Path) -> None:
