@@ -33,6 +33,7 @@ KINDS = ("trigger and actor found, no event", "trigger found, no actor", "actor 
 _EVIDENCE = ("doc_id", "date", "period", "probability", "mc_se", "one_best", "places")
 _ALL_COLUMNS = ("doc_id", "date", "trigger", "actor", "probability")
 _NUMBERS = ("mean", "lower", "upper", "mean_named", *RULE_COLUMNS)
+_N_MISSES = 20
 _DAY = 86_400_000  # milliseconds
 _SAME = ("level", "interval", "n_samples", "uncertainty")  # columns of counts whose values are those of the run
 _MOST_PAIRS = 40_000  # about a megabyte of the page
@@ -56,6 +57,9 @@ class Report:
         Sentences on documents that were set aside, on what was changed in texts, and on dates far from others.
     notes
         What the record says about counts: triggers that were left out, merged actors, and the error of rules.
+    misses
+        Documents that are not counted for an actor, and that a reader most probably counts: P of the reader, document,
+        date, name of the actor, and sentence.
     others
         Documents without evidence: see `other_documents`.
     audit, learned
@@ -69,6 +73,7 @@ class Report:
     n_texts: int
     notices: list[str]
     notes: CountNotes
+    misses: list[list[Any]]
     others: dict[str, Any]
     audit: Labels | None
     learned: Labels | None
@@ -213,7 +218,8 @@ def _report(folder: Path, n_documents: int, n_others: int, audit: PathLike | Non
     scored = (*set_aside_before(record), *tally_of_run(record).notices())
     notices = [notice for notice in (bad, undated if n_undated else "", *scored, outliers) if notice]
     notes = CountNotes(summary.get("merged_actors"), summary.get("triggers", {}), summary.get("rule_error"))
-    return Report(record, content, texts, len(doc_ids), len(numbers), notices, notes, others, audited, taught)
+    misses = _likely_misses(folder, counts, record["names"], full)
+    return Report(record, content, texts, len(doc_ids), len(numbers), notices, notes, misses, others, audited, taught)
 
 
 def _totals(folder: Path, counts: pd.DataFrame, full: bool) -> dict[str, dict[str, Any]]:
@@ -227,6 +233,18 @@ def _totals(folder: Path, counts: pd.DataFrame, full: bool) -> dict[str, dict[st
     first = table[list(RULE_COLUMNS if is_rule else ("mean", "lower", "upper"))].to_numpy(float).tolist()
     values = zip(names, first, table["mean"].tolist(), strict=True)
     return {name: {"source": "rule" * is_rule, "first": ends, "counted": counted} for name, ends, counted in values}
+
+
+def _likely_misses(folder: Path, counts: pd.DataFrame, names: Mapping[str, str], full: bool) -> list[list[Any]]:
+    """The first rows of near_half.csv with P = 0: see `Report`."""
+    verify_table(folder / "near_half.csv")
+    texts = ["doc_id", "event", *role_columns(counts.columns), "sentences"]
+    table = pd.read_csv(folder / "near_half.csv", keep_default_na=False, dtype=dict.fromkeys(texts, str))
+    table = table[table["probability"] == 0.0].head(_N_MISSES)
+    table[texts] = table[texts].map(unescaped)
+    codes = row_names(table[texts[:-1]].drop(columns="doc_id").assign(period=""), full=full, like=counts)
+    table["actor"] = [shown_name(code, names) for code in codes]
+    return table[[READER[0], "doc_id", "date", "actor", "sentences"]].to_numpy().tolist() if len(table) else []
 
 
 def _actors(

@@ -206,7 +206,8 @@ class RunFolder(OutputFolder):
     RECORD: ClassVar[str] = "run.json"
     FILES: ClassVar[frozenset[str]] = frozenset(
         [
-            *(f"{name}.csv" for name in ("counts", "totals", "evidence", "near_half", "events", "comparisons")),
+            *(f"{name}.csv" for name in ("counts", "totals", "evidence", "near_half", "events")),
+            *(f"{name}comparisons.csv" for name in ("", "period_")),
             *(f"{name}.parquet" for name in ("counts", "evidence", "count_samples", "documents", "all_documents")),
             *picture_files("bands", "comparison"),
             "report.html",  # written by another command, and outdated when the run is repeated

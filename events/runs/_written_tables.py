@@ -21,7 +21,7 @@ from corefsample.files._reading import read_ahead
 from corefsample.formats.scored._parquet import ParquetWriter
 from events.counts._evidence import OF_COUNTS, Evidence, trigger_rows, with_evidence
 from events.evidence._sorted_rows import SortedRows, parquet_writer
-from events.rule_error._counts import CountTables
+from events.rule_error._counts import READER, CountTables
 from events.runs._outputs import save_pictures
 
 File = Callable[[str], Path]
@@ -87,11 +87,15 @@ def draw_counts(file: File, tables: CountTables, names: Mapping[str, str]) -> No
 
 
 def _write_evidence(file: File, evidence: Evidence, complete: Callable[[pa.Table], pa.Table]) -> None:
-    """Write the evidence and its triggers, and the rows whose probability is closest to 0.5."""
+    """Write the evidence and its triggers, and the rows in which errors are easiest to find.
+
+    These are the rows whose probability is closest to 0.5 and, with the error of rules, those with P = 0 that a reader
+    most probably counts.
+    """
     empty = evidence.rows.schema.empty_table()
     roles, schema = evidence.settings.roles, evidence.settings.in_metadata(complete(empty).schema)
     columns = [name for name in schema.names if name not in OF_COUNTS]
-    nearest = complete(empty).select(columns)
+    nearest = misses = complete(empty).select(columns)
     waiting = empty  # the last document, whose triggers may go on
     with (
         parquet_writer(file("evidence.parquet"), schema) as table,
@@ -107,12 +111,17 @@ def _write_evidence(file: File, evidence: Evidence, complete: Callable[[pa.Table
             candidates = pa.concat_tables([nearest, shown])
             distances = pc.abs(pc.subtract(candidates["probability"], 0.5)).to_numpy()
             nearest = candidates.take(np.argsort(distances, kind="stable")[:_NEAR_HALF])  # ties keep the earlier row
+            if READER[0] in columns:
+                not_counted = rows.filter(pc.equal(rows["probability"], 0.0)).select(columns)
+                candidates = pa.concat_tables([misses, not_counted]).filter(pc.is_valid(pc.field(READER[0])))
+                order = np.argsort(-candidates[READER[0]].to_numpy(), kind="stable")
+                misses = candidates.take(order[:_NEAR_HALF])
             waiting = pa.concat_tables([waiting, group])
             is_last = pc.equal(waiting["doc_id"], waiting["doc_id"][-1])
             triggers.write_table(escaped_texts(trigger_rows(waiting.filter(pc.invert(is_last)), roles)))
             waiting = waiting.filter(is_last)
         triggers.write_table(escaped_texts(trigger_rows(waiting, roles)))
-    pa.csv.write_csv(escaped_texts(nearest), file("near_half.csv"), _CSV)
+    pa.csv.write_csv(escaped_texts(pa.concat_tables([nearest, misses])), file("near_half.csv"), _CSV)
 
 
 def _write_all_documents(file: File, evidence: Evidence) -> pa.Table:

@@ -55,6 +55,14 @@ def test_every_document_without_evidence_is_counted_by_what_was_found(run: Path)
     assert len(others["content"]["id"]) == min(10, len(table))
 
 
+def test_likely_misses_are_those_of_the_file(run: Path) -> None:
+    table = pd.read_csv(run / "near_half.csv", keep_default_na=False).query("probability == 0").head(20)
+    misses = read_report(run).misses
+    assert [row[:3] for row in misses] == table[["reader_probability", "doc_id", "date"]].to_numpy().tolist()
+    assert [sentence for *_, sentence in misses] == table["sentences"].tolist()
+    assert misses
+
+
 def test_labels_stand_beside_p_and_labelled_documents_come_first(run: Path, audit: Path) -> None:
     report = read_report(run, n_others=3, audit=audit)
     labels = pd.read_csv(audit / "labels.csv").set_index("doc_id")["label"]
