@@ -68,8 +68,9 @@ def test_a_run_gives_the_event_of_any_actor_or_its_actors(run: Path) -> None:
     assert (some.targets, actors.targets) == (("attack",), ("IRQ", "KWT", "USA"))
     highest, total = actors.highest(), sum(actors.probability(t) for t in range(3))
     assert ((highest <= some.probability(0) + 1e-12) & (some.probability(0) <= total + 1e-12)).all()
-    with error(ParameterError, "actors"):
-        read_run_documents(run, ["FRA"])
+    with pytest.raises(ParameterError, match=r"did you mean IRQ \(Iraq\)\?") as caught:
+        read_run_documents(run, ["Iraqi"])
+    assert caught.value.parameter == "actors"
 
 
 def test_an_audit_from_plan_to_tables(run: Path, tmp_path: Path) -> None:

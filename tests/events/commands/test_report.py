@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from expected_errors import error
 from references import events as er
 
 from corefsample import ParameterError
@@ -36,12 +35,17 @@ def test_a_picture_has_the_actors_in_their_order_and_their_labels(run: Path, tmp
 
 
 @pytest.mark.parametrize(
-    ("options", "parameter"),
-    [({"actors": ("XXX",)}, "actors"), ({"labels": ("XXX=a",)}, "labels"), ({"event": "none"}, "event")],
+    ("options", "parameter", "hint"),
+    [
+        ({"actors": ("Iraqi",)}, "actors", "did you mean IRQ (Iraq)?"),
+        ({"labels": ("XXX=a",)}, "labels", None),
+        ({"event": "none"}, "event", None),
+    ],
 )
 def test_a_picture_of_what_the_run_lacks_is_not_drawn(
-    run: Path, tmp_path: Path, options: dict[str, object], parameter: str
+    run: Path, tmp_path: Path, options: dict[str, object], parameter: str, hint: str | None
 ) -> None:
-    with error(ParameterError, parameter):
+    with pytest.raises(ParameterError) as caught:
         run_report(run, ReportOptions(picture=str(tmp_path / "a.pdf"), **options))  # type: ignore[arg-type]
+    assert (caught.value.parameter, caught.value.hint) == (parameter, hint)
     assert not (tmp_path / "a.pdf").exists()
