@@ -181,8 +181,7 @@ class AntecedentDistribution(ByValue, Result):
             mentions = np.repeat(np.arange(starts.shape[0] - 1), np.diff(starts))
             order = np.argsort(mentions * starts.shape[0] + candidates)
             candidates, log_scores = candidates[order], log_scores[order]
-        mentions, rows = np.unique(np.repeat(np.arange(starts.shape[0] - 1), np.diff(starts)), return_inverse=True)
-        _warn_of_probabilities(log_scores, np.bincount(rows, log_scores, len(mentions)).astype(np.float64))
+        _warn_of_probabilities(log_scores, np.add.reduceat(log_scores, starts[:-1][np.diff(starts) > 0]))
         return cls._from_valid(starts, candidates, log_scores)
 
     @classmethod
