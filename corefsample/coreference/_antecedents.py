@@ -212,7 +212,9 @@ class AntecedentDistribution(ByValue, Result):
         >>> AntecedentDistribution.from_dense([[1.0, 0.0], [1.0, 1.0]], new="diagonal").probs
         array([0.5])
         """
-        return cls._from_valid(*dense_rows("scores", scores, new))
+        matrix, new_scores = _split("scores", _matrix("scores", scores), new)
+        _require_lower("scores", matrix)
+        return cls._from_valid(*dense_rows("scores", matrix, new_scores))
 
     @classmethod
     def from_probabilities(cls, probabilities: npt.ArrayLike, *, new: npt.ArrayLike | NewPlace | None = None) -> Self:
@@ -471,7 +473,6 @@ def dense_rows(name: str, scores: npt.ArrayLike, new: npt.ArrayLike | NewPlace) 
     """Bounds of the rows, candidates and relative scores of a matrix; see `AntecedentDistribution.from_dense`."""
     matrix, new_scores = _split(name, _matrix(name, scores), new)
     n = matrix.shape[0]
-    _require_lower(name, matrix)
     _checks.require_all(name, matrix, matrix < np.inf, "be finite or a mask")
     new_scores[:1][is_masked(new_scores[:1])] = 0.0  # the first mention has no antecedent
     is_scored = np.tri(n, k=-1, dtype=bool) & ~is_masked(matrix)
