@@ -375,14 +375,16 @@ class EventCounter(Evidence):
         if not len(batch):
             return
         periods = self.calendar.periods(self.calendar.numbers(batch.dates))
-        columns, roles = self.settings.columns, self.settings.roles
+        columns, roles, is_predicate = self.settings.columns, self.settings.roles, self.settings.is_predicate
         rows, rows_with_events = [], []
         for row, document in matches.items():
             rule_events, cooccurrences = events_of.get(row, []), document.cooccurrences
             if not rule_events and not cooccurrences:
                 continue
             parses = [(batch.tokens(each), batch.spans(each)) for each in batch.parses(row)]
-            rows += evidence_rows(rule_events, parses, periods[row].label, columns, roles, cooccurrences)
+            rows += evidence_rows(
+                rule_events, parses, periods[row].label, columns, roles, None if is_predicate else cooccurrences
+            )
             cells = {"doc_id": batch.doc_ids[row], "date": batch.dates[row].item(), "period": periods[row].label}
             rows += cooccurrence_rows(cells, rule_events, parses, columns, roles, cooccurrences)
             if any(events.n_hits.any() for events in rule_events):

@@ -141,10 +141,11 @@ def evidence_rows(
     roles
         Names of the columns of roles of the table.
     cooccurrences
-        Words and names that co-occur in the document, by event and key; by default none.
+        Words and names that co-occur in the document, by event and key; those of other possible events are in the
+        document. By default, the column `cooccurrence` is null.
     """
     rows: list[dict[str, Any]] = []
-    mentions, cooccurrences = _Mentions(parses), cooccurrences or {}
+    mentions, in_document = _Mentions(parses), Cooccurrence(False, -1)
     sources: dict[tuple[str, EventKey], _Sources] = {}
     for events in rule_events:
         probabilities, errors = events.probabilities.tolist(), events.mc_errors.tolist()
@@ -168,8 +169,9 @@ def evidence_rows(
                 "mc_se": errors[index],
                 "one_best": bool(events.one_best[index]),
                 "inefficiency": events.inefficiency,
-                **mentions.cooccurring(cooccurrences.get(events.event, {}).get(key)),
             }
+            if cooccurrences is not None:
+                row |= mentions.cooccurring(cooccurrences.get(events.event, {}).get(key, in_document))
             if events.numbers is not None:
                 row |= {"numbers": events.numbers[index], "best_number": int(events.one_best[index])}
             if probabilities[index]:
@@ -281,10 +283,8 @@ class _Mentions:
         shortened = " ..." if end - start > _LONGEST_MENTION else ""
         return f"{' '.join(words)}{shortened} [{start}-{end}]"
 
-    def cooccurring(self, cooccurrence: Cooccurrence | None) -> dict[str, Any]:
+    def cooccurring(self, cooccurrence: Cooccurrence) -> dict[str, Any]:
         """Columns of a word and of names that co-occur."""
-        if cooccurrence is None:
-            return {}
         if not cooccurrence.in_sentence:
             return {"cooccurrence": "document"}
         token, written = cooccurrence.token, self.tokens.written

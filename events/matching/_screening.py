@@ -37,9 +37,9 @@ class Cooccurrence(NamedTuple):
     Readers see events where a rule does not: its word is negated, in another sense, or its roles are not filled. Where
     word and names are in one sentence, some 13% of such documents are misses (development parts of MUC and police
     news), where both are in the document 5%, elsewhere 0.02% of MUC. A class noun counts as a name of each actor of its
-    class that the document names. A default actor counts as named in every document. For anybody and nobody, no name is
-    required: a document with the word has misses in 15%, others in 0.6%, and whether the word is a trigger, is excluded
-    or has filled roles says no more.
+    class that the document names, and a default actor counts as named in every document. For anybody and nobody, no
+    name is required: a document with the word is a miss in 15%, others in 0.6%, and whether the word is a trigger, is
+    excluded or has filled roles says no more. Of events of two actors, only those in one sentence are listed.
 
     Attributes
     ----------
@@ -258,6 +258,8 @@ class RuleMatcher:
             for key in product(*roles) if of_rule else ():
                 spans = [names.get(part, {}) for code in key if code for part in code.split(OF)]
                 common = of_rule.keys() & set.intersection(*map(set, spans)) if spans else of_rule.keys()
+                if not common and len(key) > 1:  # pairs of all actors of a document would be too many
+                    continue
                 sentence = min(common or of_rule)
                 of_names = tuple(of_code[sentence] for of_code in spans) if common else ()
                 matches.add_cooccurrence(rule.name, key, Cooccurrence(bool(common), of_rule[sentence], of_names))

@@ -117,6 +117,13 @@ def test_phrases_class_nouns_default_actors_and_nobody_co_occur_by_hand(tmp_path
     assert matches[1].cooccurrences == {}
     unnamed = Cooccurrence(False, 1)
     assert matches[2].cooccurrences["arrest"] == {("FF",): unnamed, ("POLICE",): unnamed, ("",): Cooccurrence(True, 1)}
+    # Of two actors only those that are in the sentence of the word.
+    pair = "Iraq/PROPN>2:nsubj saw=see/VERB>0:root Kuwait/PROPN>4:compound attack/NOUN>2:obj"
+    texts = [[pair], [pair, sleeping.replace("Front", "Iran")]]
+    dyads = [er.scored(er.json_document(f"d{n}", DAY.isoformat(), text)) for n, text in enumerate(texts)]
+    matches, _ = RuleMatcher(load_rules("attack_target"), load_lexicon()).match(DocumentBatch.of(dyads))
+    assert matches[0].cooccurrences == matches[1].cooccurrences
+    assert matches[1].cooccurrences["attack_target"]["IRQ", "KWT"] == Cooccurrence(True, 3, ((0, 1), (2, 3)))
 
 
 def possible(screen: RuleMatcher, many: list[ScoredDocument]) -> set[int]:
