@@ -1,9 +1,9 @@
 """Does the outer band hold? python benchmarks/rule_error_study.py --folder FOLDER.
 
-Coverage and width of counts with the error of rules. Reads P and the answer of each document from the folder of
-`rule_reference.py`. A corpus is counted with a reference class without it; MUC also with 70% of its reports in the
-reference class, and the others counted. Totals are covered with a cell (event and actor) left out, too. No text of a
-document is read.
+Coverage and width of counts with the error of rules. Reads P, the class and the answer of each document from the folder
+of `rule_reference.py`. A corpus is counted with a reference class without it; MUC also with 70% of its reports in the
+reference class, and the others counted. Totals are covered with a cell (event and actor) left out, too, and in corpora
+that the model simulates. No text of a document is read.
 """
 
 from __future__ import annotations
@@ -19,27 +19,26 @@ import numpy.typing as npt
 import pandas as pd
 from rule_reference import reference_table
 from scipy.special import expit
-from scipy.stats import norm
 from studies import markdown
 
 from corefsample._arrays import Floats, Ints
 from events.audit import AuditFrame, estimate_total, plan_audit
+from events.rule_error import _model
 from events.rule_error._counts import error_generator, reader_probability, true_counts, unlabelled_yes
-from events.rule_error._model import MISSES, PRECISION, Cell, Prior, RuleErrorModel, _fitted, fit_rule_error
+from events.rule_error._model import CLASSES, MISSES, PRECISION, Cell, Prior, RuleErrorModel, fit_rule_error, log_odds
 
 LEVEL = 0.95
 N_DRAWS = 1000
 FREQUENT = 9  # documents with a yes
 SHARE_OF_DEV = 70  # percent of MUC in the reference class of "with MUC"
 LABELS = (25, 50, 100, 200)
-MODELS_OF_MISSES = ("relative to counted documents", "recall", "per document without")
-PARTS = ("coverage", "totals", "reader", "labels", "alternatives", "priors")
+PARTS = ("coverage", "totals", "reader", "labels", "simulated", "priors")
 Priors = dict[str, Prior]
 
 
 def scaled(factor: float) -> Priors:
     """Default priors with other standard deviations."""
-    names = ("sd", "kind", "corpus", "event", "actor", "cell", "period")
+    names = ("common", "of_class", "kind", "corpus", "event", "actor", "cell", "slope_sd")
     return {
         name: replace(prior, **{each: factor * getattr(prior, each) for each in names})
         for name, prior in (("precision", PRECISION), ("misses", MISSES))
@@ -47,12 +46,11 @@ def scaled(factor: float) -> Priors:
 
 
 PRIORS: Mapping[str, Priors] = {
-    "default": {},
     "effects half as large": scaled(0.5),
     "effects twice as large": scaled(2.0),
-    "precision .5, as many missed as counted": {
-        "precision": replace(PRECISION, mean=0.0),
-        "misses": replace(MISSES, mean=0.0),
+    "no slope": {
+        "precision": replace(PRECISION, slope=0.0, slope_sd=0.0),
+        "misses": replace(MISSES, slope=0.0, slope_sd=0.0),
     },
 }
 Error = Callable[[str, str, str], Cell]  # of event, actor and kind
@@ -79,6 +77,16 @@ def by_period(documents: pd.DataFrame, length: str) -> tuple[pd.DataFrame, Ints,
     return dated, number, len(names)
 
 
+def in_classes(documents: pd.DataFrame, period: Ints | None = None, n_periods: int = 1) -> Ints:
+    """Numbers of documents with P of .5 or less, by period and class: int64 (n_periods, 3)."""
+    of_class, n_classes = (
+        pd.Index(CLASSES).get_indexer(documents["cooccurrence"].replace("", CLASSES[-1])),
+        len(CLASSES),
+    )
+    cells = of_class + n_classes * (np.zeros(len(documents), np.int64) if period is None else period)
+    return np.bincount(cells[documents["p"] <= 0.5], minlength=n_periods * n_classes).reshape(n_periods, n_classes)
+
+
 def covered(documents: pd.DataFrame, model: RuleErrorModel, cell: Cell, length: str) -> dict[str, float]:
     """Coverage and mean width of both bands over periods, and of the total."""
     documents, period, n_periods = by_period(documents, length)
@@ -86,16 +94,20 @@ def covered(documents: pd.DataFrame, model: RuleErrorModel, cell: Cell, length: 
     truth = np.bincount(period, weights=documents["yes"], minlength=n_periods)
     n_docs = np.bincount(period, minlength=n_periods)
     counts = sampled_counts(documents["p"].to_numpy(), period, n_periods, rng)
-    draws = true_counts(counts, n_docs, model.draws(cell, N_DRAWS, rng), rng)
+    classes = in_classes(documents, period, n_periods)
+    error = model.draws(cell, [documents["p"].sum(), *classes.sum(axis=0)], N_DRAWS, rng)
+    draws = true_counts(counts, n_docs, classes[:, :2], error, rng)
     (inner_low, inner_high), (low, high) = interval(counts), interval(draws)
-    total_low, total_high = interval(draws.sum(axis=1))
+    low, high = np.minimum(low, inner_low), np.maximum(high, inner_high)
+    of_counts, of_draws = interval(counts.sum(axis=1)), interval(draws.sum(axis=1))
     return {
         "inner": float(((inner_low <= truth) & (truth <= inner_high)).mean()),
         "coverage": float(((low <= truth) & (truth <= high)).mean()),
         "width": float((high - low).mean()),
         "total": float(truth.sum()),
-        "lower": float(total_low),
-        "upper": float(total_high),
+        "mean": float(draws.sum(axis=1).mean()),
+        "lower": float(min(of_draws[0], of_counts[0])),
+        "upper": float(max(of_draws[1], of_counts[1])),
     }
 
 
@@ -162,7 +174,11 @@ def total_rows(documents: pd.DataFrame, table: pd.DataFrame, prior: Priors) -> p
                 f"{label} holds": r["lower"] <= r["total"] <= r["upper"]
                 for label, r in (("corpus", other), ("cell", without))
             }
-            rows.append({**names, **ends, **held})
+            logs = {
+                f"{label} log ratio": np.log(r["upper"] / max(r["lower"], 1.0))
+                for label, r in (("corpus", other), ("cell", without))
+            }
+            rows.append({**names, "mean": other["mean"], **ends, **held, **logs})
     return pd.DataFrame(rows)
 
 
@@ -181,9 +197,9 @@ def reader_rows(documents: pd.DataFrame, table: pd.DataFrame, prior: Priors) -> 
         for (event, actor, kind), cell in cells_of(muc[~development]):
             rng = error_generator(0, event, actor)
             p = cell["p"].to_numpy()
-            counts = sampled_counts(p, np.zeros(len(p), np.int64), 1, rng)
-            error = model.draws(Cell(kind, event, actor, corpus), N_DRAWS, rng)
-            reader = reader_probability(p, counts, [len(p)], error, rng).mean(axis=0)
+            error = model.draws(Cell(kind, event, actor, corpus), [p.sum(), *in_classes(cell)[0]], N_DRAWS, rng)
+            of_class = pd.Index(CLASSES).get_indexer(cell["cooccurrence"].replace("", CLASSES[-1]))
+            reader = reader_probability(p, error).mean(axis=0)[np.arange(len(p)), of_class]
             parts.append(pd.DataFrame({"p": p, "reader": reader, "yes": cell["yes"].to_numpy()}))
         pairs = pd.concat(parts)
         scores = [
@@ -220,12 +236,14 @@ def label_rows(documents: pd.DataFrame, table: pd.DataFrame, prior: Priors, n_se
                 positive = np.bincount(stratum, weights=yes, minlength=n_strata).astype(np.int64)
                 labels = np.array([each.n_sampled for each in plan.strata])
                 rng = error_generator(1, event, actor)
-                error = model.draws(Cell(kind, event, actor), 20_000, rng)
+                error = model.draws(Cell(kind, event, actor), [p.sum(), *in_classes(cell)[0]], 20_000, rng)
+                others = [in_classes(cell[stratum == h])[0] for h in range(n_strata)]
+                classes = np.array([each / max(each.sum(), 1) for each in others])
                 for _ in range(n_seeds):
                     k = rng.hypergeometric(positive, sizes - positive, labels)
                     design = estimate_total(k, labels, sizes)
-                    others = unlabelled_yes(sizes, mean_p, labels, k, error, rng)
-                    low, high = interval(k.sum() + others.sum(axis=1))
+                    unlabelled = unlabelled_yes(sizes, mean_p, classes, labels, k, error, rng)
+                    low, high = interval(k.sum() + unlabelled.sum(axis=1))
                     results.append(
                         (design.lower <= yes.sum() <= design.upper, design.width, low <= yes.sum() <= high, high - low)
                     )
@@ -238,58 +256,50 @@ def label_rows(documents: pd.DataFrame, table: pd.DataFrame, prior: Priors, n_se
     return pd.DataFrame(rows)
 
 
-def alternative_rows(table: pd.DataFrame) -> pd.DataFrame:
-    """Mean log score, coverage and width of the logarithm of true by counted documents, by three models of misses."""
-    corpora = [(table["corpus"] == corpus, False) for corpus in table["corpus"].unique()]
-    events = [
-        ((table["corpus"] == corpus) & (table["event"] == event), True)
-        for corpus, event in table[["corpus", "event"]].drop_duplicates().itertuples(index=False)
-    ]
-    rows = []
-    for name, left_out in (("a corpus", corpora), ("an event of a corpus", events)):
-        results = [_alternatives(table[~chosen], table[chosen], same) for chosen, same in left_out]
-        means = np.concatenate(results).mean(axis=0)
-        for model, figures in zip(
-            ("relative to counted documents", "recall", "per document without"), means, strict=True
-        ):
-            measures = dict(zip(("log score", "coverage", "width"), figures.tolist(), strict=True))
-            rows.append({"left out": name, "misses": model, **measures})
-    return pd.DataFrame(rows)
-
-
-def _alternatives(reference: pd.DataFrame, table: pd.DataFrame, same_corpus: bool) -> Floats:
-    """Log score, coverage and width, float64 (n_cells, 3, 3), by model of misses, of the cells of a table."""
-    n_others = (reference["n_documents"] - reference["n_above"]).to_numpy(np.float64)
-    n_yes = reference["n_yes"].to_numpy(np.float64)
-    of_documents = replace(MISSES, mean=-4.0, sd=1.5)
-    recall_model = _fitted(reference, "binomial", "yes_above", n_yes, PRECISION)
-    miss_model = _fitted(reference, "binomial", "yes_below", n_others, of_documents)
-    model = fit_rule_error(reference)
-    rng, figures = np.random.default_rng(0), []
-    for (corpus, event, actor, kind), rows in table.groupby(["corpus", "event", "actor", "kind"]):
-        counted, true, n_docs = (float(rows[name].sum()) for name in ("n_above", "n_yes", "n_documents"))
-        if counted + true < FREQUENT:
-            continue
-        cell = Cell(str(kind), str(event), str(actor), str(corpus) if same_corpus else "")
-        error = model.draws(cell, 4000, rng)
-        precision = expit(error.precision)
-        recall, miss = (expit(other.draws(cell, 4000, rng)[0]) for other in (recall_model, miss_model))
-        counted = max(counted, 0.5)
-        ratios = (precision + np.exp(error.misses), precision / recall, precision + miss * (n_docs - counted) / counted)
-        truth = np.log((true + 0.5) / counted)
-        of_models = []
-        for logs in map(np.log, ratios):
-            lower, upper = np.quantile(logs, [(1.0 - LEVEL) / 2.0, (1.0 + LEVEL) / 2.0])
-            score = float(np.log(norm.pdf(truth, logs, 0.2).mean()))  # a kernel estimate of the density
-            of_models.append((score, float(lower <= truth <= upper), float(upper - lower)))
-        figures.append(of_models)
-    return np.array(figures).reshape(-1, 3, 3)
+def simulated_rows(table: pd.DataFrame, n: int, left_out: Cell) -> pd.DataFrame:
+    """How often the total of a cell holds whose errors, and those of all other cells, are drawn from the prior."""
+    cells = table.groupby(list(_model.CELL), as_index=False)[list(_model.NUMBERS)].sum()
+    is_left_out = (cells[list(Cell._fields)] == list(left_out)).all(axis=1).to_numpy()
+    cells["n_neither"] = cells["n_documents"] - cells[["n_above", *_model.N_OF]].sum(axis=1)
+    odds, rng, results = log_odds(cells["n_above"], cells["n_sentence"]), np.random.default_rng(0), []
+    rows = {name: cells[name].to_numpy() for name in Cell._fields} | {"cell": np.arange(len(cells)), "odds": odds}
+    weights = _model.FACTORS * np.exp(-0.5 * _model.FACTORS**2)
+    event_of = cells.groupby(["corpus", "event"]).ngroup().to_numpy()
+    columns = ("n_above", *_model.N_OF, "n_neither")
+    for _ in range(n):
+        logits = []
+        for prior in (PRECISION, MISSES):
+            n_classes = len(prior.means)
+            of_classes = {name: np.tile(column, n_classes) for name, column in rows.items()}
+            of_classes["of_class"] = np.repeat(np.arange(n_classes), len(cells))
+            covariance = _model._covariance(prior, of_classes, of_classes)
+            factor = rng.choice(len(weights), p=weights / weights.sum())
+            effects = rng.multivariate_normal(_model._means(prior, of_classes), covariance[factor], method="eigh")
+            logits += [*effects.reshape(-1, len(cells))]
+        is_uncovered = rng.random(event_of.max() + 1) < rng.beta(1, _model.N_COVERED + 1)
+        means, sds = np.transpose([_model.COVERED, _model.UNCOVERED])[:, is_uncovered.astype(np.int64)]
+        logits.append(
+            rng.normal(means, sds)[event_of] + log_odds(cells["n_above"], cells["n_documents"] - cells["n_above"])
+        )
+        of_period = _model.PERIOD_SD * rng.standard_normal(2)[[0, 1, 1, 1], None] * is_left_out
+        yes = rng.binomial(cells[list(columns)].T, expit(np.array(logits) + of_period))
+        simulated = cells.assign(**dict(zip(("yes_above", *_model.YES_OF), yes, strict=True)), sum_p=cells["n_above"])
+        cell = simulated[is_left_out].iloc[0]
+        model = fit_rule_error(simulated[~is_left_out])
+        error = model.draws(left_out, cell[list(columns)].to_numpy(np.float64), N_DRAWS, rng)
+        near = cell[list(_model.N_OF)].to_numpy(np.int64)[None]
+        counts = np.full((N_DRAWS, 1), cell["n_above"])
+        low, high = interval(true_counts(counts, [cell["n_documents"]], near, error, rng))
+        results.append((low[0] <= yes[:, is_left_out].sum() <= high[0], high[0] - low[0]))
+    held, width = np.array(results, np.float64).mean(axis=0)
+    return pd.DataFrame([{**left_out._asdict(), "corpora": n, "held": held, "width": width}])
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folder", type=Path, required=True, help="where rule_reference.py kept P and answers")
     parser.add_argument("--seeds", type=int, default=200, help="samples of labels for each count")
+    parser.add_argument("--simulated", type=int, default=1000, help="simulated corpora")
     parser.add_argument("--only", choices=PARTS, action="append")
     options = parser.parse_args()
     documents = pd.read_parquet(options.folder / "labelled.parquet")
@@ -298,15 +308,18 @@ def main() -> None:
     if "coverage" in parts:
         markdown("Months and quarters of 30% of MUC", coverage_rows(documents, table, {}), digits=2)
     if "totals" in parts:
-        markdown("Totals", total_rows(documents, table, {}), digits=2)
+        totals = total_rows(documents, table, {})
+        markdown("Totals", totals, digits=2)
+        print(totals[["corpus holds", "corpus log ratio", "cell holds", "cell log ratio"]].mean())
     if "reader" in parts:
         bins, scores = reader_rows(documents, table, {})
         markdown("P that a reader says yes, 30% of MUC", bins, digits=2)
         print(scores)
     if "labels" in parts:
         markdown("Totals with labels", label_rows(documents, table, {}, options.seeds), digits=2)
-    if "alternatives" in parts:
-        markdown("Models of misses", alternative_rows(table), digits=2)
+    if "simulated" in parts:
+        left_out = Cell("any", "bomb", "*", "muc")
+        markdown("Totals in simulated corpora", simulated_rows(table, options.simulated, left_out), digits=3)
     if "priors" in parts:
         for name, prior in PRIORS.items():
             markdown(f"Prior: {name}", coverage_rows(documents, table, prior), digits=2)

@@ -24,7 +24,7 @@ from corefsample import read_documents
 from corefsample.errors import InputError
 from events import EventCounter, load_lexicon, load_rules
 from events.lexicon._lexicon import Lexicon
-from events.rule_error._model import COLUMNS, NUMBERS, kind_of
+from events.rule_error._model import CLASSES, COLUMNS, NUMBERS, kind_of
 
 DATA = Path(__file__).parents[1] / ".." / "shared" / "data"
 TABLE = Path(__file__).parents[1] / "events" / "data" / "rule_reference.csv"
@@ -123,7 +123,7 @@ def scored_file(name: str, folder: Path, pipeline: str) -> Path:
 
 
 def labelled_documents(name: str, folder: Path, pipeline: str, n_samples: int) -> pd.DataFrame:
-    """P and answer of each document: corpus, event, actor, kind, doc_id, date (NaT: unknown), p, yes."""
+    """P and answer of each document: corpus, event, actor, kind, doc_id, date (NaT: unknown), p, yes, cooccurrence."""
     corpus = CORPORA[name]
     scored = scored_file(name, folder, pipeline)
     lexicon = load_lexicon(corpus.lexicon)
@@ -133,7 +133,7 @@ def labelled_documents(name: str, folder: Path, pipeline: str, n_samples: int) -
     outcomes = [f"o{events.index(event)}={event}:{actor}" for event, actor in answers]
     counter = EventCounter(rules, lexicon, n_samples=n_samples, recalibration=None, outcomes=outcomes)
     counter.update(read_documents(scored))
-    evidence = counter.evidence()
+    evidence = counter._table(counter.rows).to_pandas()  # with P of 0, too
     news = pd.read_csv(corpus.news, dtype=str, keep_default_na=False)
     dates = pd.to_datetime(news["date"] if "date" in news else pd.Series("", news.index), errors="coerce")
     tables = []
@@ -141,11 +141,12 @@ def labelled_documents(name: str, folder: Path, pipeline: str, n_samples: int) -
         rows = evidence[
             (evidence["event"] == f"o{events.index(event)}") & evidence["actor"].isin([actor, actor.strip("-")])
         ]
-        p = rows.set_index("doc_id")["probability"].reindex(news["doc_id"], fill_value=0.0).to_numpy()
+        rows = rows.set_index("doc_id").reindex(news["doc_id"])
+        p, of_class = rows["probability"].fillna(0.0).to_numpy(), rows["cooccurrence"].fillna("").to_numpy()
         if p.any() or yes:
             columns = {"corpus": name, "event": event, "actor": actor, "kind": kind_of(actor, lexicon.kinds)}
             documents = {"doc_id": news["doc_id"], "date": dates, "p": p, "yes": news["doc_id"].isin(yes)}
-            tables.append(pd.DataFrame({**columns, **documents}))
+            tables.append(pd.DataFrame({**columns, **documents, "cooccurrence": of_class}))
     return pd.concat(tables, ignore_index=True)
 
 
@@ -156,6 +157,9 @@ def reference_table(documents: pd.DataFrame, pipeline: str) -> pd.DataFrame:
     rows = documents.assign(preset="asserted", pipeline=pipeline, period=period)
     rows = rows.assign(n_documents=1, sum_p=rows["p"], n_yes=rows["yes"], n_above=above)
     rows = rows.assign(yes_above=rows["yes"] & above, yes_below=rows["yes"] & ~above)
+    for name in CLASSES:
+        is_class = ~above & (documents["cooccurrence"] == ("" if name == CLASSES[-1] else name))
+        rows = rows.assign(**{f"n_{name}": is_class, f"yes_{name}": is_class & rows["yes"]})
     summed = rows.groupby([name for name in COLUMNS if name not in NUMBERS], as_index=False)[list(NUMBERS)].sum()
     return summed.assign(sum_p=summed["sum_p"].round(3))[list(COLUMNS)]
 

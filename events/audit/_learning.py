@@ -18,13 +18,13 @@ from corefsample import InputError, _checks
 from corefsample._arrays import Bools, Floats, HtmlTable, Ints, Ints8, pd
 from corefsample.files._paths import PathLike
 from events.audit._audit_frame import RULES, AuditFrame, event_and_actor
-from events.audit._model_totals import HALF, N_DRAWS, N_FOLDS, StratumErrors, made_folds, target_error
+from events.audit._model_totals import HALF, N_DRAWS, N_FOLDS, StratumErrors, made_folds, target_documents, target_error
 from events.audit._plan import AuditPlan
 from events.audit._sheets import MISSING, NO, UNSURE, YES, SheetLabels
 from events.counts import count_pmf
 from events.counts._credible_intervals import quantile_interval
 from events.counts._evidence import read_evidence
-from events.rule_error._counts import central_interval, unlabelled_yes
+from events.rule_error._counts import central_interval, class_shares, unlabelled_yes
 from events.rule_error._model import RuleError, RuleErrorModel, reference_model
 from events.rules._format import ANYBODY
 
@@ -508,7 +508,8 @@ def _learned_target(
     betas = coefficient_draws(z[rows, :n], weights, penalties, lowest[:n], mode, n_draws, rng)
     sums_of_p, is_yes = np.bincount(strata, p), labels[sampled] == YES
     n_yes = np.bincount(strata[sampled[is_yes]], minlength=len(size))
-    others = unlabelled_yes(size, sums_of_p / np.maximum(size, 1), n_sampled, n_yes, *prior)
+    classes = np.tile(class_shares(target_documents(frame, target)), (len(size), 1))
+    others = unlabelled_yes(size, sums_of_p / np.maximum(size, 1), classes, n_sampled, n_yes, *prior)
     missed = {
         h: np.resize(others[:, h], n_draws)
         for h in np.flatnonzero((sums_of_p == 0.0) & (n_yes < ENOUGH_LABELS)).tolist()

@@ -11,7 +11,8 @@ from events.audit._audit_frame import AuditFrame, event_and_actor
 from events.audit._plan import AuditPlan
 from events.audit._sheets import UNSURE, YES, SheetLabels
 from events.audit._totals import DEFAULT_METHOD, cell_counts, is_possible, log_share_sampled
-from events.rule_error._counts import central_interval, error_generator, expected_width, unlabelled_yes
+from events.rule_error import _counts
+from events.rule_error._counts import central_interval, error_generator
 from events.rule_error._model import AUDIT, COLUMNS, Cell, RuleError, RuleErrorModel, kind_of
 
 # Columns of totals that rest on more than the labels.
@@ -231,8 +232,13 @@ def target_error(
     """
     corpus = model.corpus_of([event_and_actor(frame, name)[1] for name in frame.targets])
     event, actor = event_and_actor(frame, frame.targets[target])
-    rng = error_generator(seed, event, actor)
-    return model.draws(Cell(_kind(actor, kinds), event, actor, corpus), n_draws, rng), rng
+    rng, documents = error_generator(seed, event, actor), target_documents(frame, target)
+    return model.draws(Cell(_kind(actor, kinds), event, actor, corpus), documents, n_draws, rng), rng
+
+
+def target_documents(frame: AuditFrame, target: int) -> Floats:
+    """Number of documents that the rule counts for a target, and of the others by `CLASSES`: (4,)."""
+    return _counts.typical_documents(float(frame.probability(target).sum()), len(frame))
 
 
 def reference_totals(
@@ -263,7 +269,8 @@ def reference_totals(
         n_labels = cells.n_labelled - cells.n_open
         error, rng = target_error(plan.frame, target, model, kinds, N_DRAWS, seed)
         mean_p = cells.expected / cells.n_documents
-        others = unlabelled_yes(cells.n_documents, mean_p, n_labels, cells.n_yes, error, rng)
+        classes = np.tile(_counts.class_shares(target_documents(plan.frame, target)), (len(mean_p), 1))
+        others = _counts.unlabelled_yes(cells.n_documents, mean_p, classes, n_labels, cells.n_yes, error, rng)
         draws = cells.n_yes.sum() + others.sum(axis=1)
         counts = len(plan.frame), int(n_labels.sum()), int(cells.n_yes.sum())
         interval = float(draws.mean()), *central_interval(draws, level).astype(int).tolist()
@@ -278,7 +285,8 @@ def expected_width_of(plan: AuditPlan, model: RuleErrorModel, kinds: Mapping[str
     for target in range(len(plan.frame.targets)):
         error, _ = target_error(plan.frame, target, model, kinds, 1000, seed)
         mean_p = np.bincount(plan.stratum_of, plan.frame.probability(target)) / sizes
-        widths.append(expected_width(sizes, mean_p, n_labels, error))
+        classes = np.tile(_counts.class_shares(target_documents(plan.frame, target)), (len(sizes), 1))
+        widths.append(_counts.expected_width(sizes, mean_p, classes, n_labels, error))
     return max(widths)
 
 
@@ -286,7 +294,7 @@ def reference_rows(plan: AuditPlan, labels: SheetLabels, kinds: Mapping[str, str
     """Rows of the audited events and actors for the reference class, with numbers of labelled documents.
 
     Where labels are rarer among documents with P below .5 than the counted ones, `sum_p` is that of as many documents
-    as the labels stand for, so that misses stay relative to counted documents; `n_documents` is at least `sum_p`.
+    as the labels stand for. Misses are in the first class as far as it reaches: see `typical_documents`.
     """
     rows, size = [], np.bincount(plan.stratum_of)
     for target, name in enumerate(plan.frame.targets):
@@ -302,8 +310,13 @@ def reference_rows(plan: AuditPlan, labels: SheetLabels, kinds: Mapping[str, str
             share = float((~is_above).sum() / max(int((p <= 0.5).sum()), 1))
         sum_p = round(float(p.sum() * share), 3)
         numbers = max(len(documents), int(np.ceil(sum_p))), sum_p, int(yes.sum())
-        n_confirmed = int(is_above.sum()), int((yes & is_above).sum()), int(missed.sum())
-        rows.append((AUDIT, event, actor, _kind(actor, kinds), "", "", "", *numbers, *n_confirmed))
+        n_above, n_missed = int(is_above.sum()), int(missed.sum())
+        n_confirmed = n_above, int((yes & is_above).sum()), n_missed
+        near = _counts.typical_documents(sum_p, numbers[0])[1:3].astype(int)
+        near = np.minimum(near, (numbers[0] - n_above) // 2)
+        yes_near = np.diff(np.minimum(near.cumsum(), n_missed), prepend=0)
+        n_classes = *near.tolist(), *yes_near.tolist(), n_missed - int(yes_near.sum())
+        rows.append((AUDIT, event, actor, _kind(actor, kinds), "", "", "", *numbers, *n_confirmed, *n_classes))
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 

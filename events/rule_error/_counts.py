@@ -14,12 +14,12 @@ from corefsample._arrays import Floats, Ints, pd
 from corefsample._random import document_key
 from events.counts._event_counts import CountsOfRules
 from events.evidence._columns import P_COLUMNS, RULE_COLUMNS, group_columns, role_columns
-from events.rule_error._model import Cell, RuleError, RuleErrorModel, kind_of, miss_exposure
+from events.rule_error._model import CLASSES, PERIOD_SD, Cell, RuleError, RuleErrorModel, kind_of
 
 READER: Final = ("reader_probability", "reader_lower", "reader_upper")  # columns of the evidence
 _N_LABELS = 100  # of an audit whose width is expected
 _OF_DIFFERENCE = [*(f"{name}_rule" for name in P_COLUMNS), *RULE_COLUMNS]
-_GRID = np.linspace(0.0, 1.0, 101)  # P of documents, between which reader probabilities are interpolated
+_GRID = np.linspace(0.0, 1.0, 21)  # P of documents, between which reader probabilities are interpolated
 # Standard deviation, on the logit scale, of the share of yes in a stratum around what precision and misses say: the
 # error of a rule is not the same for all documents that it counts. Where P is 0 the stratum has most of the misses, and
 # the prior of its small share has the shape 1 / sd**2 of a gamma distribution: one half, as Jeffreys' prior.
@@ -35,11 +35,13 @@ def error_generator(seed: int, event: str, actor: str) -> np.random.Generator:
     return np.random.Generator(np.random.Philox(key=document_key(seed, f"rule error\0{event}\0{actor}")))
 
 
-def true_counts(counts: npt.ArrayLike, n_docs: npt.ArrayLike, error: RuleError, rng: np.random.Generator) -> Ints:
+def true_counts(
+    counts: npt.ArrayLike, n_docs: npt.ArrayLike, near: npt.ArrayLike, error: RuleError, rng: np.random.Generator
+) -> Ints:
     """Draw the numbers of documents in which a reader sees the event, given those that the rule counts.
 
-    Each draw thins the counted documents by the precision of its period, and adds missed ones among the others, in
-    proportion to `miss_exposure`.
+    Each draw thins the counted documents by the precision of its period, and adds missed ones among the others, by
+    their classes. Misses are so rare that a Poisson distribution stands for the sum of binomial numbers.
 
     Parameters
     ----------
@@ -47,6 +49,8 @@ def true_counts(counts: npt.ArrayLike, n_docs: npt.ArrayLike, error: RuleError, 
         int (n_draws, n_periods): documents with the event in a sampled clustering of every document.
     n_docs
         int (n_periods,): documents of each period.
+    near
+        int (n_periods, 2): documents of the first two `CLASSES`, which the rule does not count.
     error
         With n_draws draws.
     rng
@@ -57,50 +61,41 @@ def true_counts(counts: npt.ArrayLike, n_docs: npt.ArrayLike, error: RuleError, 
     int64 (n_draws, n_periods)
         Their sums over periods are draws of the total.
     """
-    confirmed, missed = _confirmed_and_missed(np.asarray(counts, np.int64), np.asarray(n_docs, np.int64), error, rng)
-    return confirmed + missed
+    counts, near = np.asarray(counts, np.int64), np.asarray(near)
+    others = np.asarray(n_docs, np.int64) - counts
+    sentence = np.minimum(near[:, 0], others)
+    document = np.minimum(near[:, 1], others - sentence)
+    of_periods = PERIOD_SD * rng.standard_normal((2, *counts.shape))
+    expected = np.zeros(counts.shape)
+    for k, size in enumerate((sentence, document, others - sentence - document)):
+        if size.any():
+            expected += size * probability(error.misses[:, k, None] + of_periods[1])
+    precision = probability(error.precision[:, None] + of_periods[0])
+    return np.asarray(rng.binomial(counts, precision) + np.minimum(rng.poisson(expected), others))
 
 
-def reader_probability(
-    probabilities: npt.ArrayLike,
-    counts: npt.ArrayLike,
-    n_docs: npt.ArrayLike,
-    error: RuleError,
-    rng: np.random.Generator,
-) -> Floats:
-    """Draw the probability that a reader sees the event, for documents with some P of the samples.
+def reader_probability(probabilities: npt.ArrayLike, error: RuleError) -> Floats:
+    """Draw the probability that a reader sees the event, for documents with some P and of each class.
 
     Parameters
     ----------
     probabilities
         float (n,): P of the documents.
-    counts, n_docs, error, rng
-        As in `true_counts`.
+    error
+        Draws of the error.
 
     Returns
     -------
-    float64 (n_draws, n)
-        A mixture: of the precision with weight P, and of the share of missed documents among those that the rule does
-        not count. The mean over draws is the probability, and quantiles are its interval.
+    float64 (n_draws, n, 3)
+        A mixture: of the precision with weight P, and of the misses of the class of documents. The mean over draws is
+        the probability, and quantiles are its interval.
     """
-    p = np.asarray(probabilities, np.float64)
-    counts, n_docs = np.asarray(counts, np.int64), np.asarray(n_docs, np.int64)
-    _, missed = _confirmed_and_missed(counts, n_docs, error, rng)
-    miss = missed.sum(axis=1) / np.maximum(n_docs.sum() - counts.sum(axis=1), 1)
-    return np.outer(_probability(error.precision), p) + np.outer(miss, 1.0 - p)
+    p = np.asarray(probabilities, np.float64)[:, None]
+    return probability(error.precision)[:, None, None] * p + probability(error.misses)[:, None] * (1.0 - p)
 
 
-def _confirmed_and_missed(counts: Ints, n_docs: Ints, error: RuleError, rng: np.random.Generator) -> tuple[Ints, Ints]:
-    """Documents of each draw and period that a reader confirms, and that the rule does not count."""
-    precision = _probability(error.precision[:, None] + error.precision_sd[:, None] * rng.standard_normal(counts.shape))
-    misses = np.exp(error.misses[:, None] + error.misses_sd[:, None] * rng.standard_normal(counts.shape))
-    confirmed = rng.binomial(counts, precision)
-    not_counted = n_docs - counts
-    share = np.minimum(misses * miss_exposure(counts, n_docs) / np.maximum(not_counted, 1), 1.0)
-    return confirmed, rng.binomial(not_counted, share)
-
-
-def _probability(logit: Floats) -> Floats:
+def probability(logit: Floats) -> Floats:
+    """Probability with this logit."""
     return np.asarray(1.0 / (1.0 + np.exp(-logit)))
 
 
@@ -108,7 +103,7 @@ def _probability(logit: Floats) -> Floats:
 
 
 def unlabelled_yes(
-    sizes: Ints, mean_p: Floats, labels: Ints, yes: Ints, error: RuleError, rng: np.random.Generator
+    sizes: Ints, mean_p: Floats, classes: Floats, labels: Ints, yes: Ints, error: RuleError, rng: np.random.Generator
 ) -> Ints:
     """Draw the numbers of documents without a label in which a reader sees the event, given labels.
 
@@ -118,6 +113,8 @@ def unlabelled_yes(
     ----------
     sizes, mean_p
         Number of documents of each stratum, and their mean P: (n_strata,).
+    classes
+        float64 (n_strata, 3): shares of the documents that the rule does not count, by `CLASSES`.
     labels, yes
         Number of labels of each stratum, drawn at random, and of those that say yes: (n_strata,).
     error
@@ -133,7 +130,7 @@ def unlabelled_yes(
     from scipy.special import betaln
 
     # Beta distributions with the expected shares, whose logits have standard deviations of about `sd`.
-    shares = np.clip(yes_shares(sizes, mean_p, error), 1e-6, 1.0 - 1e-6)
+    shares = np.clip(yes_shares(mean_p, classes, error), 1e-6, 1.0 - 1e-6)
     sd = np.where(mean_p > 0.0, STRATUM_SD, MISSED_SD)
     concentration = np.maximum(1.0 / (shares * (1.0 - shares) * sd**2) - 1.0, 1.0)
     a, b, no = shares * concentration, (1.0 - shares) * concentration, labels - yes
@@ -143,31 +140,47 @@ def unlabelled_yes(
     return np.asarray(rng.binomial(sizes - labels, rng.beta(a[draws] + yes, b[draws] + no)))
 
 
-def yes_shares(sizes: npt.ArrayLike, mean_p: npt.ArrayLike, error: RuleError) -> Floats:
+def yes_shares(mean_p: npt.ArrayLike, classes: npt.ArrayLike, error: RuleError) -> Floats:
     """Expected share of yes in each stratum: float64 (n_draws, n_strata).
 
     Parameters
     ----------
-    sizes, mean_p
+    mean_p, classes
         As in `unlabelled_yes`.
     error
         Draws of the error.
     """
-    sizes, mean_p = np.asarray(sizes, np.float64), np.asarray(mean_p, np.float64)
-    counted = sizes @ mean_p
-    missed = (counted + 0.5) * np.exp(error.misses)
-    miss = np.minimum(missed / max(sizes.sum() - counted, 1.0), 1.0)
-    return np.outer(_probability(error.precision), mean_p) + np.outer(miss, 1.0 - mean_p)
+    p, misses = np.asarray(mean_p, np.float64), probability(error.misses) @ np.transpose(classes)
+    return np.asarray(np.outer(probability(error.precision), p) + misses * (1.0 - p))
+
+
+def typical_documents(counted: float, n_docs: int) -> Floats:
+    """Number of documents that are counted, and of the others by `CLASSES`, where nothing else is said: (4,).
+
+    Each of the first two classes has as many documents as are counted, at most a third of the others.
+    """
+    near = min(counted, (n_docs - counted) / 3.0)
+    return np.array([counted, near, near, n_docs - counted - 2.0 * near])
+
+
+def class_shares(documents: Floats) -> Floats:
+    """Shares of `CLASSES` among documents that are not counted, given numbers as in `RuleErrorModel.draws`."""
+    return np.asarray(documents[1:] / max(documents[1:].sum(), 1e-300))
 
 
 def expected_width(
-    sizes: npt.ArrayLike, mean_p: npt.ArrayLike, labels: npt.ArrayLike, error: RuleError, level: float = 0.95
+    sizes: npt.ArrayLike,
+    mean_p: npt.ArrayLike,
+    classes: npt.ArrayLike,
+    labels: npt.ArrayLike,
+    error: RuleError,
+    level: float = 0.95,
 ) -> float:
     """Expected width of the interval of a total by design from labels in strata that are not drawn yet.
 
     Parameters
     ----------
-    sizes, mean_p
+    sizes, mean_p, classes
         As in `unlabelled_yes`.
     labels
         int (n_strata,): numbers of labels that would be drawn.
@@ -179,7 +192,7 @@ def expected_width(
     from scipy.special import ndtri
 
     sizes, labels = np.asarray(sizes, np.float64), np.minimum(labels, sizes)
-    shares = yes_shares(sizes, mean_p, error)
+    shares = yes_shares(mean_p, classes, error)
     # The share after labels varies around its expectation; one half keeps a stratum without any yes uncertain.
     spread = shares * (1.0 - shares) + 0.25 / np.maximum(labels, 1.0)
     variance = (sizes**2 * spread * (1.0 - labels / sizes) / np.maximum(labels, 1.0)).sum(axis=1)
@@ -210,8 +223,8 @@ class CountTables:
     reference
         What the reference class of rules says: see `RuleErrorModel.summary`; None without the error of rules.
     readers
-        By event and codes of the columns of roles, float64 (3, 101): probability that a reader sees the event and its
-        interval, for P of 0 to 1.
+        By event and codes of the columns of roles, float64 (3, n_points, 3): probability that a reader sees the event
+        and its interval, for P at `_GRID` and `CLASSES`.
     """
 
     table: pd.DataFrame
@@ -237,13 +250,15 @@ class CountTables:
             return evidence
         roles = role_columns(self.table.columns)
         p = evidence["probability"].to_numpy()
-        values = np.full((len(READER), len(p)), np.nan)
+        values, in_class = np.full((len(READER), len(p)), np.nan), evidence["cooccurrence"].fill_null(CLASSES[-1])
+        of_class = pd.Index(CLASSES).get_indexer(in_class.to_pylist())
         keys = pd.MultiIndex.from_arrays([evidence[name].to_pylist() for name in ("event", *roles)])
         codes, names = keys.factorize()
         for number, name in enumerate(names):
             if name in self.readers:  # not without any evidence in the corpus
-                rows = codes == number
-                values[:, rows] = [np.interp(p[rows], _GRID, curve) for curve in self.readers[name]]
+                for k in range(len(CLASSES)):
+                    rows = (codes == number) & (of_class == k)
+                    values[:, rows] = [np.interp(p[rows], _GRID, curve) for curve in self.readers[name][:, :, k]]
         for column, value in zip(READER, values, strict=True):
             evidence = evidence.append_column(column, pa.array(value, from_pandas=True))
         return evidence
@@ -291,7 +306,7 @@ def tables_with_error(
         level = float(rows["level"].iloc[0])
         n_roles = max((i for i, code in enumerate(codes, start=1) if code), default=1)  # that the event has
         actor = ">".join(code or "-" for code in codes[:n_roles])
-        n_draws = int(np.clip(200_000 // (len(rows) * n_groups), 200, 1000))
+        n_draws = int(np.clip(200_000 // (len(rows) * n_groups), 400, 1000))
         sampled = np.zeros((n_draws, len(rows)), np.int64)
         for column, period in enumerate(rows["period"]):
             if (event, *values, period) in counts_of:
@@ -305,13 +320,16 @@ def tables_with_error(
             ]
             sampled = np.column_stack([sampled, np.resize(sum(outside, np.zeros(1, np.int64)), n_draws)])
             n_docs = np.append(n_docs, of_total["n_docs"] - n_docs.sum())
+        near, mean = tables.not_counted[len(of_totals), : len(n_docs), :-1], float(of_total["mean"])
+        documents = np.array([mean, *near.sum(axis=0), max(n_docs.sum() - near.sum() - mean, 0.0)])
         rng = error_generator(seed, event, actor)
         kind = kind_of(actor, kinds)
-        error = model.draws(Cell(kind, event, actor, corpus), n_draws, rng)
-        true = true_counts(sampled, n_docs, error, rng)
-        table.loc[rows.index, list(RULE_COLUMNS)] = mean_and_interval(true[:, : len(rows)], level).T
-        of_totals.append(mean_and_interval(true.sum(axis=1), level))  # in the order of the rows of totals
-        mean = float(of_total["mean"])
+        error = model.draws(Cell(kind, event, actor, corpus), documents, n_draws, rng)
+        true = true_counts(sampled, n_docs, near, error, rng)
+        of_rows = mean_and_interval(true[:, : len(rows)], level, rows[["lower", "upper"]].to_numpy().T)
+        table.loc[rows.index, list(RULE_COLUMNS)] = of_rows.T
+        inner = of_total[["lower", "upper"]]
+        of_totals.append(mean_and_interval(true.sum(axis=1), level, inner))  # in the order of the rows of totals
         if (rank := (kind in ("named", "country"), mean)) > largest and mean > 0.0:
             largest = rank
             expected = {"event": event, "actor": actor, "counted": mean}
@@ -320,16 +338,19 @@ def tables_with_error(
             sizes = np.array([mean, n_docs.sum() - mean])
             labels, used = np.clip(_N_LABELS - sizes[::-1], _N_LABELS // 2, _N_LABELS), sizes > 0.0
             if n_docs.sum() > _N_LABELS:
-                width = expected_width(sizes[used], np.array([1.0, 0.0])[used], labels[used], error, level)
+                classes = np.tile(class_shares(documents), (2, 1))
+                width = expected_width(
+                    sizes[used], np.array([1.0, 0.0])[used], classes[used], labels[used], error, level
+                )
                 expected |= {"width_after": width, "n_labels": _N_LABELS}
         drawn_periods = pd.DataFrame(true[:, : len(rows)], columns=rows["period"])
         if actor in compared_actors:
             drawn[(event, actor, *group)] = drawn_periods
         if periods is not None:
-            numbers = (drawn_periods[name].to_numpy() for name in periods.loc[0, ["first", "second"]])
-            of_periods.append(_difference(next(numbers) - next(numbers), level))  # in the order of the rows of totals
-        probabilities = reader_probability(_GRID, sampled, n_docs, error, rng)
-        readers[event, *codes] = mean_and_interval(probabilities, level)
+            of_pair = periods.iloc[len(of_periods)]  # in the order of the rows of totals
+            first, second = (drawn_periods[of_pair[name]].to_numpy() for name in ("first", "second"))
+            of_periods.append(_difference(first - second, of_pair))
+        readers[event, *codes] = mean_and_interval(reader_probability(_GRID, error), level)
     fields, n_before = list(tables.schema), tables.schema.get_field_index("mean")
     fields[n_before:n_before] = [pa.field(name, pa.float64()) for name in RULE_COLUMNS]  # before the rule's count
     schema = pa.schema(fields, tables.schema.metadata)
@@ -340,7 +361,7 @@ def tables_with_error(
         for _, compared in comparisons.iterrows():
             pair = [(compared["event"], compared[name], *compared[by]) for name in ("first", "second")]
             first, second = (drawn[key][compared["period"]].to_numpy() if key in drawn else 0 for key in pair)
-            differences.append(_difference(np.atleast_1d(first - second), compared["level"]))
+            differences.append(_difference(np.atleast_1d(first - second), compared))
         comparisons = comparisons.assign(**dict(zip(_OF_DIFFERENCE, np.reshape(differences, (-1, 6)).T, strict=True)))
     if periods is not None:
         periods = periods.assign(**dict(zip(_OF_DIFFERENCE, np.reshape(of_periods, (-1, 6)).T, strict=True)))
@@ -351,14 +372,18 @@ def tables_with_error(
     )
 
 
-def _difference(draws: Ints, level: float) -> Floats:
-    """Values of the columns `_OF_DIFFERENCE`: shares of draws above, at and below 0, mean and interval."""
-    return np.array([*((np.sign(draws) == sign).mean() for sign in (1, 0, -1)), *mean_and_interval(draws, level)])
+def _difference(draws: Ints, compared: pd.Series) -> Floats:
+    """Values of `_OF_DIFFERENCE` of a row of comparisons: shares of draws above, at and below 0, mean and interval."""
+    interval = mean_and_interval(draws, compared["level"], compared[["lower", "upper"]])
+    return np.array([*((np.sign(draws) == sign).mean() for sign in (1, 0, -1)), *interval])
 
 
-def mean_and_interval(draws: Floats | Ints, level: float) -> Floats:
-    """Mean and ends of the central interval of the draws in each column: float64 (3, ...)."""
-    return np.stack([draws.mean(axis=0), *central_interval(draws, level)])
+def mean_and_interval(
+    draws: Floats | Ints, level: float, inner: npt.ArrayLike | pd.Series = (np.inf, -np.inf)
+) -> Floats:
+    """Mean of the draws in each column, and ends of their central and the inner interval: float64 (3, ...)."""
+    (lower, upper), (inner_lower, inner_upper) = central_interval(draws, level), np.asarray(inner, np.float64)
+    return np.stack([draws.mean(axis=0), np.minimum(lower, inner_lower), np.maximum(upper, inner_upper)])
 
 
 def central_interval(draws: Floats | Ints, level: float) -> Floats:

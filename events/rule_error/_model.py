@@ -1,17 +1,25 @@
 """Precision and misses of a rule without labels, from those of rules in a reference class.
 
-A rule's precision is the probability that a reader confirms a document that it counts. Its misses are the documents
-that it does not count and a reader does, relative to those that it counts. Recall follows: precision / (precision +
-misses). The logit of the precision of an event and actor in a corpus (a cell) is a sum of normal effects: a mean, and
-effects of the kind of actor, the corpus, the event and the actor in the corpus, the cell, and of each period in it. The
-logarithm of the misses has the same model, with its own parameters. Confirmed documents are binomial, missed ones
-Poisson. The model is a Gaussian process over the cells, whose covariance says how much two cells share. Given the
-standard deviations of the effects, the Laplace approximation of the posterior is a normal distribution; the standard
-deviations are integrated out by importance sampling.
+A rule's precision is the probability that a reader confirms a document that it counts. The documents that it does not
+count have three classes (`CLASSES`): a word of the rule and a name of the actor are in one sentence, or both are in the
+document, or neither is so. Misses are the probabilities that a reader counts a document of each class.
+
+The logit of the precision of an event and actor in a corpus (a cell) is a sum of normal effects: a mean, and effects of
+the kind of actor, the corpus, the event and the actor in the corpus, and the cell. The logits of the misses of the
+first two classes have the same model with means of their own; they have all other effects in common. Both rise with the
+share of the documents with word and name in one sentence that the rule counts: by Bayes' theorem, a logit has the
+logarithm of the prior odds as a summand, and the counted documents estimate these with an error. The numbers of
+documents are binomial, and the posterior is a Gaussian process over the cells in the Laplace approximation. A few
+corpora say little about how much corpora and kinds differ, so the standard deviations of these effects are fixed; those
+within a corpus have a common factor that is integrated out.
+
+In the last class, the logit of misses relative to the share of counted documents is a mixture of two normal
+distributions: the words of the rule cover the question of the readers, or they do not. Cells of one event share it.
 
 References
 ----------
-Rasmussen & Williams (2006), Algorithms 3.1 and 3.2, for the Laplace approximation.
+Rasmussen & Williams (2006), Algorithms 3.1 and 3.2, for the Laplace approximation; Roberts (2018), "The unreasonable
+effectiveness of quasirandom sequences", for the points of the draws.
 """
 
 from __future__ import annotations
@@ -22,36 +30,46 @@ from functools import lru_cache
 from importlib.resources import files
 from io import StringIO
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from corefsample._arrays import Bools, Floats, Ints, pd
+from corefsample._arrays import Floats, pd
 from corefsample.errors import InputError, shown
 from corefsample.files._paths import PathLike
 
 KINDS: Final = ("named", "class noun", "country", "nobody", "any")
-NUMBERS: Final = ("n_documents", "sum_p", "n_yes", "n_above", "yes_above", "yes_below")
+CLASSES: Final = ("sentence", "document", "neither")  # of documents that a rule does not count, with P of .5 or less
+N_OF: Final = ("n_sentence", "n_document")
+YES_OF: Final = ("yes_sentence", "yes_document", "yes_neither")
+NUMBERS: Final = ("n_documents", "sum_p", "n_yes", "n_above", "yes_above", "yes_below", *N_OF, *YES_OF)
 CELL: Final = ("corpus", "event", "actor", "kind", "preset", "pipeline")
 COLUMNS: Final = (*CELL, "period", *NUMBERS)
 NO_RULE_ERROR: Final = "none"  # in place of a path
 AUDITED: Final = "audited-reference.csv"
 AUDIT: Final = "audit"  # corpus of the user's audits
 _MOST_DOCUMENTS: Final = 10**9
-N_POINTS: Final = 64  # of the standard deviations, in each round of importance sampling
-N_ROUNDS: Final = 4
-RATE_SHAPE: Final = 1.0  # of the gamma distribution of an actor's rate over periods; 1: exponential
 # By effect the columns that two cells have in common if they share it.
 EFFECTS: Final[Mapping[str, tuple[str, ...]]] = {
+    "of_class": ("of_class",),
     "kind": ("kind",),
     "corpus": ("corpus",),
     "event": ("corpus", "event"),
     "actor": ("corpus", "actor"),
-    "cell": CELL,
-    "period": (),
+    "cell": ("cell",),
 }
-Family = Literal["binomial", "poisson"]
+SCALED: Final = ("event", "actor", "cell")  # effects whose standard deviations have a common factor
+FACTORS: Final = 2.0 ** np.linspace(-2.0, 1.0, 7)
+PERIOD_SD: Final = 0.35  # of the logits of precision and misses from period to period
+# Misses in the last class, relative to the share of counted documents: means and standard deviations of the logits if
+# the words of the rule cover the question of the readers, and if they do not; and prior of the share of events where
+# they do not, whose mean is 1 / 5.
+COVERED: Final = (-3.5, 1.3)
+UNCOVERED: Final = (-1.0, 1.0)
+N_COVERED: Final = 3
+LOGITS: Final = np.linspace(-10.0, 4.0, 141)
+_Rows = Mapping[str, npt.NDArray[Any]]
 
 
 # --- the reference class -----------------------------------------------------------------------------------
@@ -72,7 +90,8 @@ def read_reference(path: PathLike | None = None, audits: Sequence[PathLike] = ()
     pandas.DataFrame
         corpus, event, actor; kind of the actor, one of `KINDS`; preset, pipeline; period (empty without dates); and
         whole numbers of documents: n_documents, n_yes (a reader says yes), n_above (P above .5), yes_above and
-        yes_below (of those with P above .5 and the others a reader says yes); sum_p, the sum of P.
+        yes_below (of those with P above .5 and the others a reader says yes), n_sentence, n_document, yes_sentence,
+        yes_document and yes_neither (those with P of .5 or less by `CLASSES`); sum_p, the sum of P.
 
     Raises
     ------
@@ -108,17 +127,22 @@ def checked_reference(table: pd.DataFrame, source: str) -> pd.DataFrame:
     integers = numbers.drop(columns="sum_p")
     are_whole = (integers % 1 == 0).all(axis=1) & ((numbers >= 0) & (numbers <= _MOST_DOCUMENTS)).all(axis=1)
     keys = [*CELL, "period"]
-    n_yes, n_above, n_below = numbers["n_yes"], numbers["n_above"], numbers["n_documents"] - numbers["n_above"]
-    yes_above, yes_below = numbers["yes_above"], numbers["yes_below"]
+    n_yes, n_above = numbers["n_yes"], numbers["n_above"]
+    n_neither = numbers["n_documents"] - n_above - numbers["n_sentence"] - numbers["n_document"]
+    sums = numbers["yes_above"] + numbers["yes_below"], numbers[list(YES_OF)].sum(axis=1)
     rules = {
         f"kind must be one of {', '.join(KINDS)}": (table["kind"].isin(KINDS), ["kind"]),
         f"numbers must be whole but for sum_p, and from 0 to {_MOST_DOCUMENTS:,}": (are_whole, list(NUMBERS)),
         "sum_p must be at most n_documents": (numbers["sum_p"] <= numbers["n_documents"], ["sum_p", "n_documents"]),
-        "n_yes must be yes_above + yes_below": (n_yes == yes_above + yes_below, ["n_yes", "yes_above", "yes_below"]),
-        "yes_above must be at most n_above": (yes_above <= n_above, ["yes_above", "n_above"]),
-        "yes_below must be at most n_documents - n_above": (
-            yes_below <= n_below,
-            ["yes_below", "n_documents", "n_above"],
+        "n_yes must be yes_above + yes_below": (n_yes == sums[0], ["n_yes", "yes_above", "yes_below"]),
+        f"yes_below must be {' + '.join(YES_OF)}": (numbers["yes_below"] == sums[1], ["yes_below", *YES_OF]),
+        **{
+            f"{yes} must be at most {name}": (numbers[yes] <= numbers[name], [yes, name])
+            for yes, name in zip(("yes_above", *YES_OF), ("n_above", *N_OF), strict=False)
+        },
+        f"yes_neither must be at most n_documents - n_above - {' - '.join(N_OF)}": (
+            numbers["yes_neither"] <= n_neither,
+            ["yes_neither", "n_documents", "n_above", *N_OF],
         ),
         "a rule, actor and period must have one row": (~table.duplicated(keys), keys),
     }
@@ -157,33 +181,36 @@ def kind_of(actor: str, kinds: Mapping[str, str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Prior:
-    """Prior of the logits of precision, or of the logarithms of misses.
+    """Prior of the logits of precision, or of misses, by class of documents.
 
     Attributes
     ----------
-    mean, sd
-        Mean and standard deviation of the normal prior of the common mean.
-    kind, corpus, event, actor, cell, period
-        Scales of the half-normal priors of the standard deviations of the effects.
+    means
+        Mean of each class.
+    common, of_class
+        Standard deviations of what the means of all classes have in common, and of what one alone has.
+    kind, corpus
+        Standard deviations of the effects of kinds of actors, and of corpora.
+    event, actor, cell
+        Standard deviations of the effects within a corpus where their common factor is 1.
+    slope, slope_sd
+        Mean and standard deviation of the coefficient of `log_odds`.
     """
 
-    mean: float
-    sd: float
-    kind: float
-    corpus: float
-    event: float
-    actor: float
-    cell: float
-    period: float = 0.5
-
-    @property
-    def scales(self) -> Floats:
-        """Scales of the standard deviations, in the order of `EFFECTS`."""
-        return np.array([getattr(self, name) for name in EFFECTS])
+    means: tuple[float, ...]
+    common: float = 0.5
+    of_class: float = 0.3
+    kind: float = 0.3
+    corpus: float = 1.0
+    event: float = 0.25
+    actor: float = 0.25
+    cell: float = 0.35
+    slope: float = 0.5
+    slope_sd: float = 0.2
 
 
-PRECISION: Final = Prior(mean=0.5, sd=1.0, kind=0.5, corpus=1.5, event=0.2, actor=0.5, cell=0.5)
-MISSES: Final = Prior(mean=-1.0, sd=0.7, kind=0.5, corpus=0.9, event=0.2, actor=0.3, cell=0.3)
+PRECISION: Final = Prior((0.0,))
+MISSES: Final = Prior((-1.9, -3.2), corpus=0.7, event=0.35)
 
 
 class Cell(NamedTuple):
@@ -214,95 +241,78 @@ class RuleError:
     precision
         float64 (n_draws,): logit of the probability that a reader confirms a document that the rule counts.
     misses
-        float64 (n_draws,): logarithm of the expected number of documents that the rule does not count and a reader
-        does, relative to those that it counts.
-    precision_sd, misses_sd
-        float64 (n_draws,): standard deviations of both from period to period.
+        float64 (n_draws, 3): logit of the probability that a reader counts a document that the rule does not count, by
+        `CLASSES`.
     """
 
     precision: Floats
     misses: Floats
-    precision_sd: Floats
-    misses_sd: Floats
 
     def __len__(self) -> int:
         return len(self.precision)
 
 
-def miss_exposure(counts: npt.ArrayLike, n_docs: npt.ArrayLike) -> Floats:
-    """Divide the documents that a rule counts over periods, to expect missed ones in proportion.
-
-    An actor is about as active in the documents that the rule misses as in those that it counts. So the share of a
-    period is its rate, shrunk towards the rate of all periods as a gamma distribution of rates implies.
-
-    Parameters
-    ----------
-    counts
-        (..., n_periods): documents that the rule counts.
-    n_docs
-        (n_periods,): all documents.
-
-    Returns
-    -------
-    float64 (..., n_periods)
-        Their sum is one half more than that of the counts, so that a rule that counts nothing can miss something.
-    """
-    counts, n_docs = np.asarray(counts, np.float64), np.asarray(n_docs, np.float64)
-    total = counts.sum(axis=-1, keepdims=True) + 0.5
-    # At least one document: with none at all there is nothing to divide.
-    shares = n_docs * (RATE_SHAPE + counts) / (RATE_SHAPE * max(n_docs.sum(), 1.0) / total + n_docs)
-    return np.asarray(total * shares / np.maximum(shares.sum(axis=-1, keepdims=True), 1e-300))
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class _Posterior:
-    """Posterior of the logits of precision, or of the logarithms of misses, in the cells of a table.
+    """Posterior of the logits of precision, or of misses.
 
     Attributes
     ----------
     prior
         Prior of the effects.
-    cells
-        Columns of `EFFECTS` of the cells.
-    sds
-        float64 (n_points, n_effects): standard deviations of the effects.
+    rows
+        Columns of the cells, classes of documents (`of_class`) and `log_odds`, (n_rows,).
     weights
-        float64 (n_points,): posterior probabilities of the points.
+        float64 (n_factors,): posterior probabilities of `FACTORS`.
     slope, root
-        float64 (n_points, n_cells): derivative of the log likelihood at the mode, and the square root of the negative
+        float64 (n_factors, n_rows): derivative of the log likelihood at the mode, and the square root of the negative
         of its second.
     inverse
-        float64 (n_points, n_cells, n_cells): inverse of 1 + root covariance root.
+        float64 (n_factors, n_rows, n_rows): inverse of 1 + root covariance root.
     """
 
     prior: Prior
-    cells: pd.DataFrame
-    sds: Floats
+    rows: _Rows
     weights: Floats
     slope: Floats
     root: Floats
     inverse: Floats
 
-    def draws(self, cell: Cell, n_draws: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
-        """Draw the value of a new cell, and the standard deviations from period to period."""
-        variances = self.sds**2
-        alike = self.cells.assign(**cell._asdict(), preset="")
-        covariance = self.prior.sd**2 + variances @ _shared(self.cells, alike).T
-        mean = self.prior.mean + (covariance * self.slope).sum(axis=1)
-        scaled = covariance * self.root
-        explained = np.einsum("qc,qcd,qd->q", scaled, self.inverse, scaled)
-        of_cell = variances[:, list(EFFECTS).index("cell")]
-        effects = variances[:, :-1].sum(axis=1) - of_cell
-        variance = of_cell + np.maximum(self.prior.sd**2 + effects - explained, 0.0)
-        point = rng.choice(len(self.weights), n_draws, p=self.weights)
-        return mean[point] + np.sqrt(variance[point]) * rng.standard_normal(n_draws), self.sds[point, -1]
+    def values(self, cell: Cell, odds: float, uniform: Floats) -> Floats:
+        """Values of a new cell, float64 (n, n_classes), at points of a uniform distribution, (n, 1 + n_classes)."""
+        from scipy.special import ndtri
+
+        classes = np.arange(len(self.prior.means))
+        values = {**cell._asdict(), "cell": -1, "odds": odds}
+        new = {name: np.full(len(classes), value) for name, value in values.items()} | {"of_class": classes}
+        covariance = _covariance(self.prior, new, self.rows)
+        scaled = covariance * self.root[:, None]
+        explained = scaled @ self.inverse @ scaled.transpose(0, 2, 1)
+        roots = np.linalg.cholesky(_covariance(self.prior, new, new) - explained)
+        means = _means(self.prior, new) + np.einsum("fkr,fr->fk", covariance, self.slope)
+        factor = np.searchsorted(self.weights.cumsum()[:-1], uniform[:, 0])
+        return np.asarray(means[factor] + np.einsum("nkl,nl->nk", roots[factor], ndtri(uniform[:, 1:])))
 
 
-def _shared(cells: pd.DataFrame, partners: pd.DataFrame) -> Bools:
-    """Whether each cell and the partner in the same row share an effect: bool (n_cells, n_effects)."""
-    same = {name: cells[name].to_numpy() == partners[name].to_numpy() for name in CELL}
-    same["none"] = np.zeros(len(cells), np.bool_)  # periods
-    return np.stack([np.all([same[name] for name in names or ("none",)], axis=0) for names in EFFECTS.values()], 1)
+def _means(prior: Prior, rows: _Rows) -> Floats:
+    """Prior means of rows."""
+    return np.asarray(np.array(prior.means)[rows["of_class"]] + prior.slope * rows["odds"])
+
+
+def _covariance(prior: Prior, rows: _Rows, others: _Rows) -> Floats:
+    """Prior covariances of rows and others: float64 (n_factors, n_rows, n_others)."""
+    same = {name: rows[name][:, None] == others[name] for name in others}
+    odds = np.outer(rows["odds"], others["odds"])
+    fixed, scaled = prior.common**2 + prior.slope_sd**2 * odds, np.zeros(odds.shape)
+    for effect, columns in EFFECTS.items():
+        part = scaled if effect in SCALED else fixed
+        part += getattr(prior, effect) ** 2 * np.all([same[name] for name in columns], axis=0)
+    return np.asarray(fixed + FACTORS[:, None, None] ** 2 * scaled)
+
+
+def log_odds(counted: npt.ArrayLike, others: npt.ArrayLike) -> Floats:
+    """Logarithm of the number of counted documents relative to the others, of which there may be none."""
+    return np.asarray(np.log((np.asarray(counted) + 0.5) / (np.asarray(others) + 0.5)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -318,22 +328,34 @@ class RuleErrorModel:
     table: pd.DataFrame
     _precision: _Posterior
     _misses: _Posterior
+    _neither: Mapping[tuple[str, str], Floats]  # likelihoods of `LOGITS` by corpus and event
+    _uncovered: float  # share of events
 
-    def draws(self, cell: Cell, n_draws: int, rng: np.random.Generator) -> RuleError:
+    def draws(self, cell: Cell, documents: npt.ArrayLike, n_draws: int, rng: np.random.Generator) -> RuleError:
         """Draw the error of a rule and actor that are not in the reference class.
+
+        The draws are points that are spread evenly, in random order, so that quantiles hardly depend on `rng`.
 
         Parameters
         ----------
         cell
             The rule and actor.
+        documents
+            (4,): number of documents that the rule counts, and of the others by `CLASSES`.
         n_draws
             At least 1.
         rng
             Source of randomness.
         """
-        precision, precision_sd = self._precision.draws(cell, n_draws, rng)
-        misses, misses_sd = self._misses.draws(cell, n_draws, rng)
-        return RuleError(precision, misses, precision_sd, misses_sd)
+        counted, sentence, document, neither = np.asarray(documents, np.float64)
+        odds, uniform = float(log_odds(counted, sentence)), rng.permutation(_even_points(n_draws, 6))
+        precision = self._precision.values(cell, odds, uniform[:, :2])[:, 0]
+        misses = self._misses.values(cell, odds, uniform[:, 2:5])
+        posterior = np.array([1.0 - self._uncovered, self._uncovered]) @ _components()
+        posterior = posterior * self._neither.get((cell.corpus, cell.event), 1.0)
+        elsewhere = np.interp(uniform[:, 5] * posterior.sum(), posterior.cumsum() - 0.5 * posterior, LOGITS)
+        elsewhere += log_odds(counted, sentence + document + neither)
+        return RuleError(precision, np.column_stack([misses, elsewhere]))
 
     def summary(self) -> dict[str, Any]:
         """Summarise the reference class for a sentence.
@@ -371,14 +393,26 @@ def fit_rule_error(table: pd.DataFrame, *, precision: Prior = PRECISION, misses:
     table
         See `read_reference`; it may be empty, and the posterior is then the prior.
     precision, misses
-        The priors.
+        The priors; `misses` of the first two classes.
     """
-    exposure, n_above = np.zeros(len(table)), table["n_above"].to_numpy(np.float64)
-    for rows in table.groupby(list(CELL)).indices.values():
-        counts, n_docs = (table[name].to_numpy(np.float64)[rows] for name in ("sum_p", "n_documents"))
-        exposure[rows] = miss_exposure(counts, n_docs)
-    of_precision = _fitted(table, "binomial", "yes_above", n_above, precision)
-    return RuleErrorModel(table, of_precision, _fitted(table, "poisson", "yes_below", exposure, misses))
+    cells = table.groupby(list(CELL), as_index=False)[list(NUMBERS)].sum()
+    cells = cells.assign(cell=range(len(cells)), odds=log_odds(cells["sum_p"], cells["n_sentence"]))
+    neither, of_components = {}, []
+    for (corpus, event), rows in cells.groupby(["corpus", "event"]):
+        n_above, n_others = rows["n_above"].to_numpy(), (rows["n_documents"] - rows["n_above"]).to_numpy()
+        logits = LOGITS[:, None] + log_odds(n_above, n_others)
+        log_likelihood = logits @ rows["yes_neither"].to_numpy(np.float64)
+        log_likelihood -= np.logaddexp(0.0, logits) @ (n_others - rows[list(N_OF)].sum(axis=1).to_numpy(np.float64))
+        neither[str(corpus), str(event)] = np.exp(log_likelihood - log_likelihood.max())
+        of_components.append(_components() @ neither[str(corpus), str(event)])
+    shares = np.linspace(0.005, 0.995, 100)
+    posterior = (1.0 - shares) ** N_COVERED
+    for covered, uncovered in of_components:
+        posterior *= (1.0 - shares) * covered + shares * uncovered
+        posterior /= posterior.sum()
+    share = float(posterior @ shares / posterior.sum())
+    of_precision = _fitted(cells, ["n_above"], ["yes_above"], precision)
+    return RuleErrorModel(table, of_precision, _fitted(cells, N_OF, YES_OF[:-1], misses), neither, share)
 
 
 @lru_cache(maxsize=4)
@@ -387,116 +421,47 @@ def reference_model(path: str | None = None, audits: tuple[str, ...] = ()) -> Ru
     return fit_rule_error(read_reference(path, audits))
 
 
-def _fitted(table: pd.DataFrame, family: Family, column: str, size: Floats, prior: Prior) -> _Posterior:
-    """Posterior given the rows of a table: points from normal distributions that follow the weights of the last.
-
-    Parameters
-    ----------
-    table, column
-        Reference class, and the column with the documents that are confirmed, or missed.
-    family, size
-        Distribution of these documents in a row, and its trials (binomial) or exposure (Poisson).
-    prior
-        Prior of the effects.
-    """
-    used = size > 0
-    table, size = table[used], size[used]
-    cells, count = table.drop_duplicates(list(CELL)), table[column].to_numpy(np.float64)
-    cell_of = table.groupby(list(CELL), sort=False).ngroup().to_numpy().astype(np.int64)
-    pairs = np.indices((len(cells), len(cells))).reshape(2, -1)
-    shared = _shared(cells.iloc[pairs[0]], cells.iloc[pairs[1]])
-    normal = _quasi_normal(len(EFFECTS))
-    centre, spread = np.log(prior.scales) - 0.4, np.full(len(EFFECTS), 0.8)
-    for tempering in np.linspace(1.0 / N_ROUNDS, 1.0, N_ROUNDS):
-        logs = centre + spread * normal
-        sds = np.exp(logs)
-        covariance = prior.sd**2 + (sds**2 @ shared.T).reshape(len(sds), len(cells), len(cells))
-        log_evidence, *approximation = _laplace(family, cell_of, count, size, covariance, sds[:, -1:] ** 2, prior.mean)
-        log_prior = (logs - 0.5 * (sds / prior.scales) ** 2).sum(axis=1)
-        log_weights = log_evidence + log_prior + 0.5 * (normal**2).sum(axis=1)
-        weights = np.exp(tempering * (log_weights - log_weights.max()))
-        weights /= weights.sum()
-        centre = weights @ logs
-        spread = np.sqrt(weights @ (logs - centre) ** 2 + 0.04)
-    return _Posterior(prior, cells, sds, weights, *approximation)
-
-
-def _laplace(
-    family: Family,
-    cell_of: Ints,
-    count: Floats,
-    size: Floats,
-    covariance: Floats,
-    period_variance: Floats,
-    mean: float,
-) -> tuple[Floats, Floats, Floats, Floats]:
-    """Laplace approximation for each point of standard deviations, effects of periods included, by Newton's method.
-
-    Parameters
-    ----------
-    family
-        Distribution of the counts: effects are logits of a probability, or logarithms of a rate.
-    cell_of, count, size
-        Cell, count, and trials or exposure of each row, (n_rows,).
-    covariance
-        float64 (n_points, n_cells, n_cells): of the effects of cells.
-    period_variance
-        float64 (n_points, 1): of the effects of periods.
-    mean
-        Mean of all effects.
-
-    Returns
-    -------
-    log_evidence, slope, root, inverse
-        Logarithm of the marginal likelihood (n_points,), and as in `_Posterior`.
-    """
-    identity = np.eye(covariance.shape[1])
-    of_cells = identity[cell_of]  # a product with it sums rows by cell
-
-    def distribution(effects: Floats) -> tuple[Floats, Floats, Floats]:
-        """Mean and variance of each count, and the part of the log likelihood that does not depend on the count."""
-        if family == "poisson":
-            rate = size * np.exp(effects)
-            return rate, rate, rate
-        share = 1.0 / (1.0 + np.exp(-effects))
-        return size * share, size * share * (1.0 - share), size * np.logaddexp(0.0, effects)
-
-    # Newton's method begins at what each cell alone suggests; one half more makes its numbers positive.
-    count_of_cell, size_of_cell = ((values @ of_cells)[cell_of] + 0.5 for values in (count, size))
-    others = size_of_cell if family == "poisson" else size_of_cell - count_of_cell + 0.5
-    effects = np.tile(np.log(count_of_cell / others) - mean, (len(covariance), 1))  # points, rows
-    for _ in range(10):
-        expected, information, _ = distribution(mean + effects)
-        score = count - expected
-        damping = 1.0 + period_variance * information
-        root = np.sqrt((information / damping) @ of_cells)
-        inverse = np.asarray(np.linalg.inv(identity + root[:, :, None] * covariance * root[:, None, :]), np.float64)
-        target = ((information * effects + score) / damping) @ of_cells
+def _fitted(cells: pd.DataFrame, sizes: Sequence[str], yes: Sequence[str], prior: Prior) -> _Posterior:
+    """Posterior given columns with the documents of each cell, by class, and with those that a reader counts."""
+    size, count = (np.concatenate([cells[name].to_numpy(np.float64) for name in names]) for names in (sizes, yes))
+    is_used, of_class = size > 0, np.repeat(np.arange(len(sizes)), len(cells))
+    columns = {name: np.tile(cells[name].to_numpy(), len(sizes)) for name in (*Cell._fields, "cell", "odds")}
+    rows = {name: column[is_used] for name, column in {**columns, "of_class": of_class}.items()}
+    count, size = count[is_used], size[is_used]
+    covariance, mean = _covariance(prior, rows, rows), _means(prior, rows)
+    effects = np.tile(np.log((count + 0.5) / (size - count + 0.5)) - mean, (len(FACTORS), 1))
+    for _ in range(20):  # Newton's method
+        share = 1.0 / (1.0 + np.exp(-mean - effects))
+        root = np.sqrt(size * share * (1.0 - share))
+        inverse = np.linalg.inv(np.eye(len(size)) + root[:, :, None] * covariance * root[:, None, :])
+        target = root**2 * effects + count - size * share
         slope = target - root * _times(inverse, root * _times(covariance, target))
-        cell_effects = _times(covariance, slope)
-        period_effects = period_variance * (information * (effects - cell_effects[:, cell_of]) + score) / damping
-        change = np.clip(cell_effects[:, cell_of] + period_effects - effects, -2.0, 2.0)
+        change = np.clip(_times(covariance, slope) - effects, -2.0, 2.0)
         effects = effects + change
         if np.abs(change).max(initial=0.0) < 1e-6:  # the last step converges quadratically
             break
-    _, _, normaliser = distribution(mean + effects)
-    log_evidence = (count * (mean + effects) - normaliser).sum(axis=1)
-    log_evidence -= 0.5 * ((slope * cell_effects).sum(axis=1) + (period_effects**2 / period_variance).sum(axis=1))
-    log_evidence += 0.5 * (np.linalg.slogdet(inverse)[1] - np.log(damping).sum(axis=1))
-    return log_evidence, slope, root, inverse
+    log_weights = (count * (mean + effects) - size * np.logaddexp(0.0, mean + effects)).sum(axis=1)
+    log_weights += 0.5 * (np.linalg.slogdet(inverse)[1] - (slope * effects).sum(axis=1))
+    log_weights += np.log(FACTORS) - 0.5 * FACTORS**2  # half-normal, at points that are even on a logarithmic scale
+    weights = np.exp(log_weights - log_weights.max())
+    return _Posterior(prior, rows, weights / weights.sum(), slope, root, inverse)
 
 
 def _times(matrices: Floats, vectors: Floats) -> Floats:
-    """Product of each matrix, float64 (n_points, n, n), and its vector."""
-    return np.asarray(np.einsum("qcd,qd->qc", matrices, vectors))
+    """Product of each matrix and its vector."""
+    return np.asarray((matrices @ vectors[:, :, None])[:, :, 0])
 
 
-def _quasi_normal(n: int) -> Floats:
-    """Points of a standard normal distribution, float64 (N_POINTS, n), spread evenly (Roberts 2018)."""
-    from scipy.special import ndtri
+def _components() -> Floats:
+    """Prior probabilities of `LOGITS` if words cover the question, and if they do not: float64 (2, n_logits)."""
+    means, sds = np.transpose([COVERED, UNCOVERED])
+    densities = np.exp(-0.5 * ((LOGITS - means[:, None]) / sds[:, None]) ** 2)
+    return np.asarray(densities / densities.sum(axis=1, keepdims=True))
 
+
+def _even_points(n: int, n_dimensions: int) -> Floats:
+    """Points of a uniform distribution, float64 (n, n_dimensions), spread evenly."""
     ratio = 2.0
-    for _ in range(30):  # root of x**(n + 1) = x + 1, the generalised golden ratio
-        ratio = (1.0 + ratio) ** (1.0 / (n + 1))
-    uniform = (0.5 + np.outer(np.arange(1, N_POINTS + 1), ratio ** -np.arange(1.0, n + 1))) % 1.0
-    return np.asarray(ndtri(uniform))
+    for _ in range(30):  # root of x**(n_dimensions + 1) = x + 1, the generalised golden ratio
+        ratio = (1.0 + ratio) ** (1.0 / (n_dimensions + 1))
+    return np.asarray((0.5 + np.outer(np.arange(1, n + 1), ratio ** -np.arange(1.0, n_dimensions + 1))) % 1.0)

@@ -174,6 +174,7 @@ def test_where_p_is_0_misses_of_other_rules_are_the_prior() -> None:
     for yes_below in (0, 100):  # of rules that counted 100 documents
         rows = [(f"corpus {i}", "e", "*", 1000, 100, 50 + yes_below, 100, 50, yes_below) for i in range(4)]
         table = pd.DataFrame(rows, columns=columns).assign(kind="any", preset="", pipeline="", period="")
+        table = table.assign(n_sentence=400, n_document=0, yes_sentence=yes_below, yes_document=0, yes_neither=0)
         (target,) = learn(plan, true_labels(plan, truth), reference=fit_rule_error(table)).targets
         means.append(target.counts["mean"][0])
     assert means[1] > means[0] + 3.0

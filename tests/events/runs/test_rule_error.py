@@ -11,7 +11,7 @@ from run_cases import Case, count_events
 
 from corefsample.errors import InputError
 from events.rule_error._counts import error_generator, true_counts
-from events.rule_error._model import COLUMNS, Cell, fit_rule_error, kind_of, read_reference
+from events.rule_error._model import CLASSES, COLUMNS, Cell, fit_rule_error, kind_of, read_reference
 
 READERS = ["mean_rule", "lower_rule", "upper_rule"]
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.parametrize("case", ["events"], indirect=True)
 def reference_file(tmp_path: Path) -> Path:
     """A table of one rule that is right in 40 of 50 documents and misses 10."""
     path = tmp_path / "rules.csv"
-    row = ["made", "attack", "X", "country", "asserted", "p", "", 1000, 50.0, 50, 50, 40, 10]
+    row = ["made", "attack", "X", "country", "asserted", "p", "", 1000, 50.0, 50, 50, 40, 10, 60, 50, 8, 1, 1]
     pd.DataFrame([row], columns=list(COLUMNS)).to_csv(path, index=False)
     return path
 
@@ -35,21 +35,28 @@ def test_intervals_are_quantiles_of_draws_of_what_readers_count(
     counts, totals = pd.read_csv(out / "counts.csv"), pd.read_csv(out / "totals.csv")
     samples = pd.read_parquet(out / "count_samples.parquet")
     model = fit_rule_error(read_reference(reference_file))
+    evidence = pd.read_parquet(out / "evidence.parquet").query("probability <= 0.5")
+    classes = evidence.groupby(["actor", "period", "cooccurrence"]).size()
+    assert classes.sum() > 0
     for actor in counts["actor"].unique():
         rows = counts[counts["actor"] == actor]
+        near = np.array([[classes.get((actor, period, k), 0) for k in CLASSES[:2]] for period in rows["period"]])
         sampled = np.zeros((60, len(rows)), np.int64)
         for t, period in enumerate(rows["period"]):
             for values in samples[(samples["actor"] == actor) & (samples["period"] == period)]["counts"]:
                 sampled[:, t] = values
         rng = error_generator(0, "attack", actor)
-        rule = model.draws(Cell(kind_of(actor, {actor: "country"}), "attack", actor), 1000, rng)
-        true = true_counts(sampled[np.arange(1000) % 60], rows["n_docs"].to_numpy(), rule, rng)
+        n_docs, mean = rows["n_docs"].to_numpy(), rows["mean"].sum()
+        documents = [mean, *near.sum(axis=0), n_docs.sum() - near.sum() - mean]
+        rule = model.draws(Cell(kind_of(actor, {actor: "country"}), "attack", actor), documents, 1000, rng)
+        true = true_counts(sampled[np.arange(1000) % 60], n_docs, near, rule, rng)
         for t in range(len(rows)):
             ordered = np.sort(true[:, t])  # the 25th and the 975th of 1,000
-            assert rows[READERS].iloc[t].tolist() == [ordered.mean(), ordered[24], ordered[974]]
-        ordered = np.sort(true.sum(axis=1))
-        total = totals[totals["actor"] == actor].iloc[0]
-        assert total[READERS].tolist() == [ordered.mean(), ordered[24], ordered[974]]
+            row = rows.iloc[t]  # whose outer interval has the inner one
+            assert row[READERS].tolist() == [ordered.mean(), min(ordered[24], row.lower), max(ordered[974], row.upper)]
+        ordered, total = np.sort(true.sum(axis=1)), totals[totals["actor"] == actor].iloc[0]
+        ends = min(ordered[24], total["lower"]), max(ordered[974], total["upper"])
+        assert total[READERS].tolist() == [ordered.mean(), *ends]
         assert total["mean"] == pytest.approx(rows["mean"].sum())
 
 
@@ -57,7 +64,8 @@ def test_an_audit_of_like_news_narrows_the_intervals(case: Case, tmp_path: Path,
     table = str(reference_file)
     count_events(case.corpus, tmp_path / "run", case.options(rule_error=table))
     actors = pd.read_csv(tmp_path / "run" / "totals.csv")
-    row = ["audit", "attack", actors["actor"][0], "country", "", "", "", 3000, 1000.0, 1000, 1000, 990, 10]
+    numbers = 3000, 1000.0, 1000, 1000, 990, 10, 900, 500, 8, 1, 1
+    row = ["audit", "attack", actors["actor"][0], "country", "", "", "", *numbers]
     (tmp_path / "audit").mkdir()
     pd.DataFrame([row], columns=list(COLUMNS)).to_csv(tmp_path / "audit" / "audited-reference.csv", index=False)
     count_events(case.corpus, tmp_path / "other", case.options(rule_error=table, reference=(str(tmp_path / "audit"),)))
