@@ -57,6 +57,8 @@ class AuditFrame:
     properties
         Further columns of the documents by name, (n_documents,), from which strata and units can be made: of a run,
         the simple columns of its articles, as texts.
+    kin
+        Names of the shipped rules that events of a user's rules extend, by the names of the events.
     """
 
     doc_ids: Names
@@ -69,6 +71,7 @@ class AuditFrame:
     period: str = "quarter"
     source: Mapping[str, Any] = field(default_factory=lambda: {"kind": "arrays", "path": "", "sha256": None})
     properties: Mapping[str, Names] = field(default_factory=dict)
+    kin: Mapping[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"AuditFrame({len(self):,} documents, targets {', '.join(self.targets[:8])})"
@@ -271,6 +274,7 @@ def read_run_documents(run: PathLike, actors: Sequence[str] | None = None) -> Au
         str(record["arguments"]["period"]),
         {"kind": "run", "path": os.fspath(run), "sha256": sha256(folder / "all_documents.parquet")},
         {name: documents[name].fillna("").to_numpy(object) for name in properties},
+        record["rule"].get("kin", {}),
     )
 
 

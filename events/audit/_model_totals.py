@@ -233,7 +233,8 @@ def target_error(
     corpus = model.corpus_of([event_and_actor(frame, name)[1] for name in frame.targets])
     event, actor = event_and_actor(frame, frame.targets[target])
     rng, documents = error_generator(seed, event, actor), target_documents(frame, target)
-    return model.draws(Cell(_kind(actor, kinds), event, actor, corpus), documents, n_draws, rng), rng
+    name = _counts.reference_event(model, corpus, event, frame.kin)
+    return model.draws(Cell(_kind(actor, kinds), name, actor, corpus), documents, n_draws, rng), rng
 
 
 def target_documents(frame: AuditFrame, target: int) -> Floats:

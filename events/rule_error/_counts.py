@@ -264,8 +264,14 @@ class CountTables:
         return evidence
 
 
+def reference_event(model: RuleErrorModel, corpus: str, event: str, kin: Mapping[str, str]) -> str:
+    """Name of an event in the reference class: its own if the corpus has it, or that of the rule that it extends."""
+    is_known = ((model.table["corpus"] == corpus) & (model.table["event"] == event)).any()
+    return event if is_known else kin.get(event, event)
+
+
 def tables_with_error(
-    tables: CountTables, model: RuleErrorModel, kinds: Mapping[str, str], *, seed: int
+    tables: CountTables, model: RuleErrorModel, kinds: Mapping[str, str], kin: Mapping[str, str], *, seed: int
 ) -> CountTables:
     """Add what readers would count to the tables of a run: expected numbers and intervals.
 
@@ -277,6 +283,8 @@ def tables_with_error(
         Error of rules.
     kinds
         Kinds of the actors by code: see `kind_of`.
+    kin
+        Shipped rules that the events of the user's own rules extend: see `reference_event`.
     seed
         Seed of the draws of the error; those of one count do not depend on the others.
 
@@ -324,7 +332,8 @@ def tables_with_error(
         documents = np.array([mean, *near.sum(axis=0), max(n_docs.sum() - near.sum() - mean, 0.0)])
         rng = error_generator(seed, event, actor)
         kind = kind_of(actor, kinds)
-        error = model.draws(Cell(kind, event, actor, corpus), documents, n_draws, rng)
+        cell = Cell(kind, reference_event(model, corpus, event, kin), actor, corpus)
+        error = model.draws(cell, documents, n_draws, rng)
         true = true_counts(sampled, n_docs, near, error, rng)
         of_rows = mean_and_interval(true[:, : len(rows)], level, rows[["lower", "upper"]].to_numpy().T)
         table.loc[rows.index, list(RULE_COLUMNS)] = of_rows.T

@@ -175,6 +175,12 @@ class Rule:
     language: str = ""
 
     @property
+    def kin(self) -> str:
+        """Name of the shipped rule that a file of a user extends, directly or through others; otherwise its own."""
+        names = () if is_shipped_rule(self.source) else filter(is_shipped_rule, self.bases)
+        return next((name.rpartition("/")[2] for name in names), self.name)
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """Columns of the roles of the event in tables."""
         return ROLE_COLUMNS[: len(self.event)]

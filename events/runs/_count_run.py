@@ -101,11 +101,12 @@ def count_corpus(inputs: Inputs, options: EventsOptions, *, on_progress: Progres
             if rejected:
                 folder.file(QUARANTINE).write_bytes(quarantine_lines(rejected))
             rules = loaded_rules(counting, contents)
+            kin = {rule.name: rule.kin for rule in rules.rules if rule.kin != rule.name}
             counts = evidence.counts_of_all(**options.subset("level", "interval", "all_periods"))
             tables = CountTables.of(counts, options.compare or ())
             if options.rule_error != NO_RULE_ERROR:
                 model = reference_model(options.rule_error, options.reference)
-                tables = tables_with_error(tables, model, rules.lexicon.kinds, seed=options.seed)
+                tables = tables_with_error(tables, model, rules.lexicon.kinds, kin, seed=options.seed)
             with written_rows(folder.file, evidence, tables.with_readers) as documents:
                 write_counts(folder.file, tables)
             if options.pictures:
@@ -141,6 +142,7 @@ def count_corpus(inputs: Inputs, options: EventsOptions, *, on_progress: Progres
                     "source": ", ".join(rule.source for rule in rules.rules),
                     **({"outcomes": list(map(str, rules.outcomes))} if rules.outcomes else {}),
                     "extends": list(dict.fromkeys(base for rule in rules.rules for base in rule.bases)),
+                    "kin": kin,
                 },
                 lexicon=rules.lexicon.source,
                 names={code: rules.names.get(code, code) for code in codes},
@@ -259,7 +261,7 @@ def count_again(run: PathLike, options: CountAgainOptions) -> dict[str, Any]:
     tables = CountTables.of(selected, options.compare or (), options.compare_periods or ())
     if record["summary"].get("rule_error") is not None:
         model, settings = reference_model(arguments["rule_error"], tuple(arguments["reference"])), evidence.settings
-        tables = tables_with_error(tables, model, settings.kinds, seed=settings.seed)
+        tables = tables_with_error(tables, model, settings.kinds, record["rule"]["kin"], seed=settings.seed)
     with RunFolder(options.out, overwrite=options.overwrite) as folder:
         write_counts(folder.file, tables)
         values = {

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,8 +11,11 @@ from expected_errors import error
 from run_cases import Case, count_events
 
 from corefsample.errors import InputError
-from events.rule_error._counts import error_generator, true_counts
-from events.rule_error._model import CLASSES, COLUMNS, Cell, fit_rule_error, kind_of, read_reference
+from events.audit._audit_frame import read_run_documents
+from events.rule_error._counts import error_generator, reference_event, true_counts
+from events.rule_error._model import CLASSES, COLUMNS, Cell, RuleErrorModel, fit_rule_error, kind_of, read_reference
+from events.runs._count_run import count_again
+from events.runs._run_options import CountAgainOptions
 
 READERS = ["mean_rule", "lower_rule", "upper_rule"]
 
@@ -132,3 +136,26 @@ def test_a_wrong_table_is_an_error_before_the_work(case: Case, tmp_path: Path) -
     with error(InputError, place=str(path)):
         count_events(case.corpus, tmp_path / "run", case.options(rule_error=str(path)))
     assert not (tmp_path / "run" / "run.json").exists()
+
+
+def test_a_rule_that_extends_a_shipped_one_is_its_kin_unless_it_was_audited_itself(
+    case: Case, tmp_path: Path, reference_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cells, draws = set[str](), RuleErrorModel.draws
+
+    def recorded(model: RuleErrorModel, cell: Cell, *rest: Any) -> Any:
+        cells.add(cell.event)
+        return draws(model, cell, *rest)
+
+    monkeypatch.setattr(RuleErrorModel, "draws", recorded)
+    rule, other, table = tmp_path / "mine.yaml", tmp_path / "other.yaml", pd.read_csv(reference_file)
+    rule.write_text("version: 1\nname: mine\nextends: attack\n")
+    other.write_text("version: 1\nname: other\nextends: mine.yaml\n")
+    run, settings = tmp_path / "run", {"rule_error": str(reference_file), "compare": None}
+    count_events(case.corpus, run, case.options(rule=(str(rule), str(other)), **settings))
+    assert cells == {"attack"}
+    assert read_run_documents(run).kin == {"mine": "attack", "other": "attack"}
+    count_again(run, CountAgainOptions(out=str(tmp_path / "again"), period="year"))
+    assert cells == {"attack"}
+    model = fit_rule_error(table.assign(event="mine"))
+    assert [reference_event(model, "made", name, {"mine": "attack"}) for name in ("mine", "kill")] == ["mine", "kill"]
