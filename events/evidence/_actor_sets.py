@@ -31,8 +31,8 @@ class Hits(NamedTuple):
     descriptions: Ints  # (n_descriptions,)
 
     @classmethod
-    def certain(cls, matches: MentionMatches, n_samples: int) -> Hits:
-        """Hits of an event that is true without named actors in every clustering."""
+    def certain(cls, matches: MentionMatches, reported: Bytes) -> Hits:
+        """Hits of an event that is true without named actors in every clustering in which its trigger reports it."""
         keys = matches.keys
         fills_roles: Bools = np.ones((len(matches.instances), len(keys)), np.bool_)
         for role in range(matches.instances.shape[1]):
@@ -40,12 +40,13 @@ class Hits(NamedTuple):
             default = matches.defaults[role] if matches.defaults else NO_ACTOR
             is_default = matches.instances[:, role] == DEFAULT
             fills_roles &= (codes == NO_ACTOR) | np.outer(is_default, codes == default)
-        by_default = matches.by_default
-        events: Bytes = np.zeros((len(keys), n_samples), np.uint8)
-        events[(fills_roles & ~by_default).any(axis=0)] |= _event_kernels.NAMED
-        events[(fills_roles & by_default).any(axis=0)] |= _event_kernels.BY_DEFAULT
+        by_default, is_reported = matches.by_default, reported != 0
+        named, default = ((filled.T @ is_reported) for filled in (fills_roles & ~by_default, fills_roles & by_default))
+        events = (_event_kernels.NAMED * named | _event_kernels.BY_DEFAULT * default).astype(np.uint8)
         descriptions = np.zeros(len(matches.described_mentions), np.int64)
-        return cls(events, fills_roles * np.int64(n_samples), descriptions).only_counted(matches)
+        return cls(
+            events, fills_roles * reported.sum(axis=1, keepdims=True, dtype=np.int64), descriptions
+        ).only_counted(matches)
 
     def only_counted(self, matches: MentionMatches) -> Hits:
         """These hits; if the rule counts only default actors, hits of named actors are removed from the arrays."""
@@ -125,8 +126,16 @@ class KernelInputs:
                 group.append(rule)
         return groups
 
-    def evaluated(self, labels: Ints32) -> list[Hits]:
-        """Hits of each rule in clusterings: `labels` is the result of `MentionMatches.with_virtual_mentions`."""
+    def evaluated(self, labels: Ints32, reported: Sequence[Bytes]) -> list[Hits]:
+        """Hits of each rule in clusterings.
+
+        Parameters
+        ----------
+        labels
+            The result of `MentionMatches.with_virtual_mentions`.
+        reported
+            Of each rule whether the triggers of its instances report an event: uint8 (n_instances, n_samples).
+        """
         labels = labels.view()
         labels.flags.writeable = False  # as those of samples are: the kernel is compiled once
         described = self.matches[0].rows_of_descriptions(len(labels))
@@ -137,7 +146,7 @@ class KernelInputs:
         scratch = _event_kernels.Scratch(
             np.zeros((len(self.described_as), *block), np.int32), np.zeros(block, np.uint8)
         )
-        arrays = self.described_as, self.joined, self.members, self.instances, self.rules
+        arrays = self.described_as, self.joined, self.members, self.instances, np.concatenate(reported), self.rules
         _event_kernels.evaluate(labels, described, *arrays, scratch, hits, instance_hits, description_hits)
         event_hits = np.split(hits, self.rules.first_events[1:-1])
         instance_hits_by_rule = np.split(instance_hits, self.rules.first_instances[1:-1])

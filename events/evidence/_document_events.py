@@ -173,7 +173,8 @@ UnionMember = tuple[DocumentEvents, list[int]]  # events of one rule, and the in
 # In the order of the counts. A sample has the reason of the instance that comes closest to the event, and this the one
 # of the role that is farthest from it; from far to close: another actor, no actor, several actors.
 SEVERAL = "several actors"
-REASONS = ("another actor", "no actor", SEVERAL, "no event in the parse")
+NOT_REPORTED = "no trigger reports it"
+REASONS = ("another actor", "no actor", SEVERAL, NOT_REPORTED, "no event in the parse")
 _OTHERS = 63  # bits of a word beside the first
 
 
@@ -184,7 +185,7 @@ class Reasons:
     Attributes
     ----------
     counts
-        int64 (4,): number of samples with each reason, in the order of `REASONS`.
+        int64 (5,): number of samples with each reason, in the order of `REASONS`.
     other_actors
         Mentions that are the reason "several actors": the parse, the mention of the entity that names another actor,
         and the number of samples.
@@ -229,7 +230,7 @@ class Reasons:
 def _in_parse(
     matches: MentionMatches, key: tuple[str, ...], hits: Bytes, labels: Ints32
 ) -> tuple[Ints, dict[int, int]]:
-    """Samples without an event by reason, int64 (3,), and by the mention that names another actor, for one parse.
+    """Samples without an event by reason, int64 (4,), and by the mention that names another actor, for one parse.
 
     Parameters
     ----------
@@ -242,7 +243,7 @@ def _in_parse(
     labels
         int32 (n_mentions, n): clustering in each sample.
     """
-    counts, other_hits = np.zeros(3, np.int64), np.zeros(len(matches.described_actors), np.int64)
+    counts, other_hits = np.zeros(4, np.int64), np.zeros(len(matches.described_actors), np.int64)
     bits, *masks = zip(*map(_bits, repeat(matches), key, matches.codes_of_roles), strict=True)
     needed, preferred, opposing = np.array(masks, np.uint64)
     labels = labels.view()
@@ -263,6 +264,8 @@ def _in_parse(
         counts,
         other_hits,
     )
+    if matches.chances is None:
+        counts[2:] = counts[2] + counts[3], 0
     by_mention: dict[int, int] = {}
     for mention, n in zip(matches.described_mentions.tolist(), other_hits.tolist(), strict=True):
         if n:

@@ -78,7 +78,7 @@ def evaluate_document(
         if parse and not drawn.samples.size:  # the one best is that of the first parse, which needs no sample
             continue
         uniform = document_draws(seed, posterior.doc_id, n_samples)
-        events += _events(posterior.doc_id, date, parse, rules, drawn, uniform)
+        events += _events(posterior.doc_id, date, parse, rules, drawn, uniform, seed)
     names = [rule.event for rule in matches]
     return sorted(events, key=lambda of_rule: names.index(of_rule.event))
 
@@ -100,6 +100,7 @@ def _events(
     matches: Sequence[MentionMatches],
     drawn: PosteriorSamples,
     uniform: Floats,
+    seed: int,
 ) -> list[DocumentEvents]:
     """Events of the rules in samples of one parse, given a uniform random number for each sample of the document."""
     draws, n_samples = uniform[drawn.samples], len(uniform)
@@ -107,20 +108,24 @@ def _events(
     named_instance_hits: dict[int, Ints] = {}  # hits of the instances where no class noun stands for an actor
     # By index of the rule: its hits in the samples, and in the likeliest clustering.
     hits_by_rule: dict[int, tuple[Hits, Bytes]] = {}
+    reported, likely = _reported(matches, seed, doc_id, n_samples, drawn.samples)
     for rule, rule_matches in enumerate(matches):
         if _is_certain(rule_matches):
-            hits_by_rule[rule] = Hits.certain(rule_matches, len(draws)), Hits.certain(rule_matches, 1).events
+            sampled, best = (Hits.certain(rule_matches, of_rules[rule]) for of_rules in (reported, likely))
+            hits_by_rule[rule] = sampled, best.events
     likeliest = np.ascontiguousarray(drawn.likeliest[:, None])
     for group in KernelInputs.groups(matches, [rule for rule in range(len(matches)) if rule not in hits_by_rule]):
         inputs, described = KernelInputs.of([matches[rule] for rule in group]), matches[group[0]]
+        of_group, likely_of_group = ([of_rules[rule] for rule in group] for of_rules in (reported, likely))
         clusterings = described.with_virtual_mentions(drawn.labels, draws)
-        sampled_hits = inputs.evaluated(clusterings)
+        sampled_hits = inputs.evaluated(clusterings, of_group)
         if any(each.possessor is None for each in described.inferred):
-            of_named = inputs.evaluated(described.with_virtual_mentions(drawn.labels, draws, stand_ins=False))
+            without = described.with_virtual_mentions(drawn.labels, draws, stand_ins=False)
+            of_named = inputs.evaluated(without, of_group)
             for hits, named in zip(sampled_hits, of_named, strict=True):
                 hits.events[:] = named.events | (STANDS_FOR * ((hits.events != 0) & (named.events == 0)))
             named_instance_hits |= {rule: named.instances for rule, named in zip(group, of_named, strict=True)}
-        best_hits = inputs.evaluated(described.with_virtual_mentions(likeliest, None))
+        best_hits = inputs.evaluated(described.with_virtual_mentions(likeliest, None), likely_of_group)
         for rule, hits, best in zip(group, sampled_hits, best_hits, strict=True):
             hits_by_rule[rule] = hits, best.events
         labels |= dict.fromkeys(group, clusterings)
@@ -152,6 +157,21 @@ def _events(
             )
         )
     return events
+
+
+def _reported(
+    matches: Sequence[MentionMatches], seed: int, doc_id: str, n_samples: int, samples: Ints
+) -> tuple[list[Bytes], list[Bytes]]:
+    """Whether each instance's trigger reports an event, by rule: in the samples, and likely so: uint8 (n, 1)."""
+    sampled, likely = [], []
+    for rule in matches:
+        of_rule = rule.reported(seed, doc_id, n_samples)
+        n_instances = len(rule.instances)
+        all_report = np.ones((n_instances, len(samples)), np.uint8)
+        sampled.append(all_report if of_rule is None else np.ascontiguousarray(of_rule[:, samples]))
+        chances = np.ones(n_instances) if rule.chances is None else rule.chances
+        likely.append((chances >= 0.5).astype(np.uint8)[:, None])
+    return sampled, likely
 
 
 def united(of_parses: Sequence[Sequence[DocumentEvents]]) -> list[DocumentEvents]:
@@ -208,7 +228,8 @@ def evaluate_clustering(matches: MentionMatches, labels: npt.ArrayLike) -> tuple
         Codes of the actors of each event, one for each role, in the order of the keys of `matches`.
     """
     clustering = matches.with_virtual_mentions(canonical_labels(labels)[:, None], None)
-    (hits,) = KernelInputs.of([matches]).evaluated(clustering)
+    likely: Bytes = np.ones((len(matches.instances), 1), np.uint8)
+    (hits,) = KernelInputs.of([matches]).evaluated(clustering, [likely])
     return tuple(EventKey(key) for key, hit in zip(matches.keys, hits.events[:, 0], strict=True) if hit)
 
 

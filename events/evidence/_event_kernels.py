@@ -128,6 +128,7 @@ def evaluate(
     joined: Ints32,
     members: Ints32,
     instances: Ints32,
+    reported: Bytes,
     rules: Rules,
     scratch: Scratch,
     hits: Bytes,
@@ -136,6 +137,7 @@ def evaluate(
 ) -> None:
     """Set bits in the row of hits of an event if it is true in sample s; labels is (mentions, samples), all hits 0.
 
+    reported[t, s] is 0 where the trigger of instance t reports no event in sample s.
     instance_hits[t, e] counts the samples in which instance t makes event e of its rule true; description_hits[q, d]
     those in which description d belongs to an entity of an event of rule q.
 
@@ -160,7 +162,7 @@ def evaluate(
             is_any = False
             for t in range(first_instances[q], first_instances[q + 1]):
                 for s in range(size):
-                    if not add_events(
+                    if reported[t, start + s] == 0 or not add_events(
                         instances[t], rules, q, described, members, labels, start + s, s, hits, instance_hits[t]
                     ):
                         continue
@@ -228,7 +230,7 @@ def reasons(
     counts: Ints,
     other_hits: Ints,
 ) -> None:
-    """Count in counts (3,) the samples without an event by `closeness`; in other_hits (d,) those with another code.
+    """Count in counts (4,) the samples without an event by `closeness`; in other_hits (d,) those with another code.
 
     bits (roles, d) has the code of a description as one bit, none if the role cannot have it; needed, preferred
     and opposing (roles,) are as in `closeness`. The role that is farthest from the event decides about an instance,
@@ -260,8 +262,8 @@ def reasons(
                 best[s], best_place[s] = worst[s], worst_place[s]
     for s in range(n_samples):
         if hits[s] == 0:
-            # 3 is left where an entity has more sets of codes than are kept: then no role is farthest.
-            counts[2 if best[s] == 3 else best[s]] += 1
+            # 3: no trigger reports the event, or an entity has more sets of codes than are kept.
+            counts[best[s]] += 1
             if best[s] == 2:
                 t, role = best_place[s] // n_roles, best_place[s] % n_roles
                 for d in range(described_mentions.shape[0]):

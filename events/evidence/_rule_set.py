@@ -17,8 +17,9 @@ from events.evidence._columns import ACTOR, EventKey
 from events.evidence._examples import check_examples
 from events.lexicon._file import SHIPPED, SHIPPED_LEXICONS
 from events.lexicon._lexicon import Lexicon, load_lexicon
+from events.matching._trigger_model import with_trigger_model
 from events.rules._format import ANYBODY, CLASS, NOBODY, Outcome
-from events.rules._rules import Filled, Rule, load_rules, rules_and_outcomes
+from events.rules._rules import BY_RULES, Filled, Rule, load_rules, rules_and_outcomes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,6 +46,8 @@ class RuleSet:
         rule: Rule | Sequence[Rule] | None = None,
         lexicon: Lexicon | None = None,
         outcomes: Sequence[str | Outcome] = (),
+        *,
+        triggers: str = BY_RULES,
     ) -> Self:
         """Check rules, a lexicon, and outcomes, to which the outcomes of the rules are added.
 
@@ -85,6 +88,7 @@ class RuleSet:
         parsed_outcomes = [item if isinstance(item, Outcome) else Outcome.parsed(item) for item in outcomes]
         parsed_outcomes += [outcome for item in rules for outcome in item.outcomes]
         rules += _frames_of(parsed_outcomes, rules)
+        rules = tuple(with_trigger_model(item, triggers) for item in rules)
         check_outcomes(parsed_outcomes, rules, lexicon)
         return cls(rules, lexicon, tuple(parsed_outcomes))
 
@@ -103,11 +107,12 @@ class RuleSet:
         outcomes: Sequence[str] = (),
         *,
         examples: bool = True,
+        triggers: str = BY_RULES,
     ) -> Self:
         """Load rules and a lexicon by their names or paths, and check them, by default with the rules' examples."""
         words = None if lexicon is None else load_lexicon(lexicon)
         loaded, file_outcomes = rules_and_outcomes(rules, preset)
-        definitions = cls.of(loaded, words, [*file_outcomes, *outcomes])
+        definitions = cls.of(loaded, words, [*file_outcomes, *outcomes], triggers=triggers)
         return definitions.with_examples() if examples else definitions
 
     def only(self, filled: Filled) -> Self:

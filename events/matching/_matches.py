@@ -7,7 +7,8 @@ from itertools import product
 
 import numpy as np
 
-from corefsample._arrays import Bools, Floats, Ints32
+from corefsample._arrays import Bools, Bytes, Floats, Ints32
+from corefsample._random import document_draws
 from events.lexicon._file import INNER
 
 ABSENT = -1  # in place of a mention: nothing fills an optional role
@@ -104,6 +105,8 @@ class MentionMatches:
         True if named actors are not counted, so that an event has its default actors or no actors.
     inferred
         Descriptions that hold in some samples only; they are the last of the descriptions.
+    chances
+        float64 (n_instances,): P(the trigger of each instance reports an event of the rule); None if all are 1.
     """
 
     actors: tuple[str, ...]
@@ -125,6 +128,7 @@ class MentionMatches:
     defaults: tuple[str, ...] = ()
     only_default: bool = False
     inferred: tuple[InferredDescription, ...] = ()
+    chances: Floats | None = None
 
     def __repr__(self) -> str:
         codes = ", ".join(self.actors) or "none"
@@ -183,6 +187,17 @@ class MentionMatches:
             return self.described_mentions
         virtual = np.arange(n_rows - n_inferred, n_rows, dtype=np.int32)
         return np.append(self.described_mentions[:-n_inferred], virtual)
+
+    def reported(self, seed: int, doc_id: str, n_samples: int) -> Bytes | None:
+        """Whether the trigger of each instance reports an event in each sample: uint8 (n_instances, n_samples).
+
+        A trigger has one uniform draw for each sample, which all rules and actors share. None if all triggers report.
+        """
+        if self.chances is None:
+            return None
+        draws = {t: document_draws(seed, f"{doc_id}\0trigger {t}", n_samples) for t in set(self.triggers.tolist())}
+        pairs = zip(self.triggers.tolist(), self.chances.tolist(), strict=True)
+        return np.array([draws[token] < chance for token, chance in pairs], np.uint8)
 
     def agrees(self, matches: MentionMatches) -> bool:
         """Whether both matches lead to the same events: they are equal, or no event is possible in either."""

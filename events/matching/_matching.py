@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, cached_property
 from itertools import combinations, compress, product
 from math import exp
 from typing import NamedTuple
@@ -23,6 +23,7 @@ from corefsample.syntax._schemes import SCHEMES, schemes_of
 from events.lexicon._file import OF
 from events.lexicon._lexicon import Lexicon, LexiconMatches
 from events.matching._matches import ABSENT, DEFAULT, NO_ACTOR, InferredDescription, MentionMatches
+from events.matching._trigger_model import LEARNED, LEAST, UNLIKELY, PredicateFeatures, load_trigger_model
 from events.rules._format import NEAR
 from events.rules._rules import Frame, Phrase, Rule
 
@@ -186,6 +187,11 @@ class ParseReading:
         self._described: dict[tuple[str, ...], _Descriptions] = {}
         self._with_inferred: dict[tuple[tuple[str, ...], bool], _Descriptions] = {}
         self._apart: tuple[Ints32, int, Ints32] | None = None
+
+    @cached_property
+    def predicates(self) -> PredicateFeatures:
+        """Features of predicates for the trigger model."""
+        return PredicateFeatures(self.view, self.sentences.tolist())
 
     def apart(self, names: LexiconMatches, lexicon: Lexicon) -> tuple[Ints32, int, Ints32]:
         """Pairs of mentions that belong to different entities, computed once for all rules.
@@ -413,7 +419,10 @@ class RuleReading:
                 role_fillers.append(sorted(mentions) or absent)
             for instance in product(*role_fillers):
                 by_token.setdefault(candidate.token, {}).setdefault(instance, candidate.frame.name)
+        model = load_trigger_model(rule.trigger_model)
+        of_rule = {candidate.token for candidate in self.candidates if candidate.frame.name != LEARNED}
         self.instances: list[tuple[int, ...]] = []
+        self._chances: list[float] = []
         self._triggers: list[int] = []
         self._frames: list[str] = []
         self._excluded: list[tuple[int, tuple[str, ...]]] = []
@@ -422,8 +431,14 @@ class RuleReading:
             excluding_conditions = tuple(
                 name for name in rule.unless if rule.conditions[name].holds(parse.view, token, parse.scheme)
             )
-            if excluding_conditions:
-                self._excluded.append((token, excluding_conditions))
+            chance = 1.0
+            if model is not None:
+                chance = model.probability(
+                    rule.event_type, parse.predicates, token, token in of_rule, excluding_conditions
+                )
+            if chance < LEAST or (model is None and excluding_conditions):
+                if token in of_rule:
+                    self._excluded.append((token, excluding_conditions or (UNLIKELY,)))
                 continue
             default_roles = {
                 r
@@ -436,6 +451,7 @@ class RuleReading:
                     self.instances.append(fillers)
                     self._frames.append(frame)
                     self._triggers.append(token)
+                    self._chances.append(chance)
         self.is_filled = any(max(instance, default=ABSENT) >= 0 for instance in self.instances)
 
     def matches(self, names: LexiconMatches, lexicon: Lexicon) -> MentionMatches:
@@ -486,6 +502,7 @@ class RuleReading:
             defaults=defaults,
             only_default=rule.filled == "default",
             inferred=described.inferred,
+            chances=np.array(self._chances) if min(self._chances, default=1.0) < 1.0 else None,
         )
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from itertools import product
+from operator import or_
 from typing import NamedTuple
 
 import numpy as np
@@ -124,9 +126,13 @@ class RuleMatcher:
 
     def __init__(self, rules: Rule | Sequence[Rule], lexicon: Lexicon, scheme: str | None = None) -> None:
         self.rules = (rules,) if isinstance(rules, Rule) else tuple(rules)
-        frames = [(rule, frame) for rule in self.rules for frame in rule.frames]
-        if not 1 <= len(frames) <= _MOST_FRAMES:
-            raise ParameterError(f"must have 1 to {_MOST_FRAMES} frames in all, got {len(frames)}", parameter="rules")
+        # Frames with the same words and parts of speech share a bit.
+        bit_of_words: dict[tuple[frozenset[str], frozenset[str]], int] = {}
+        for frame in (frame for rule in self.rules for frame in rule.frames):
+            bit_of_words.setdefault((frame.words, frame.upos), len(bit_of_words))
+        if not 1 <= len(bit_of_words) <= _MOST_FRAMES:
+            message = f"must have 1 to {_MOST_FRAMES} different frames in all, got {len(bit_of_words)}"
+            raise ParameterError(message, parameter="rules")
         self.lexicon = lexicon
         self._scheme = scheme
         self._file_scheme: tuple[str, str | None] = ("", None)  # last file with undecided documents, and its scheme
@@ -137,21 +143,21 @@ class RuleMatcher:
             lambda labels: [sum((s.reads(label) is None) << i for i, s in enumerate(schemes)) for label in labels]
         )
         # Bit i of a lemma or a part of speech: a trigger of frame i could have it.
-        by_lemma = _bits(frame.words for _, frame in frames)
+        by_lemma = _bits(words for words, _ in bit_of_words)
         # Rules that have a word, and the other words of a phrase with it: phrases are found by their longest word.
         self._units: dict[str, set[tuple[int, frozenset[str]]]] = {}
         for r, rule in enumerate(self.rules):
             phrases = [phrase.words for frame in rule.frames for phrase in frame.phrases]
             for words in (*((lemma,) for frame in rule.frames for lemma in frame.lemmas), *phrases):
                 self._units.setdefault(max(words, key=len), set()).add((r, frozenset(words)))
-        by_upos = _bits(frame.upos for _, frame in frames)
+        by_upos = _bits(upos for _, upos in bit_of_words)
         # Bits of the frames of each rule, and of its frames in which default actors may fill all roles
         self._frame_bits: list[tuple[int, int]] = []
         for rule in self.rules:
-            of_rule = [(i, frame) for i, (frame_rule, frame) in enumerate(frames) if frame_rule is rule]
             by_default = rule.may_be_absent.issuperset(rule.event)
-            default_bits = sum(1 << i for i, frame in of_rule if by_default and not frame.required)
-            self._frame_bits.append((sum(1 << i for i, _ in of_rule), default_bits))
+            bits = [(1 << bit_of_words[frame.words, frame.upos], frame.required) for frame in rule.frames]
+            default_bits = reduce(or_, (bit for bit, required in bits if by_default and not required), 0)
+            self._frame_bits.append((reduce(or_, (bit for bit, _ in bits), 0), default_bits))
         self._lemmas = _cached_flags(lambda words: [by_lemma.get(word.lower(), 0) for word in words])
         self._upos = _cached_flags(lambda words: [by_upos.get(word, 0) for word in words])
         self._starts = _cached_flags(lambda words: lexicon.may_start(words).tolist())

@@ -20,6 +20,7 @@ from events.rules._format import ROLE_COLUMNS as ROLE_COLUMNS
 _FOLDER = "data/rules"
 _SHARED = ("senses",)  # shipped files of conditions and words that are no rules
 DEFAULT_PRESET = "asserted"
+BY_RULES = "rules"  # in place of a trigger model
 
 Filled = Literal["either", "named", "default"]
 FILLED: tuple[Filled, ...] = ("either", "named", "default")
@@ -150,6 +151,9 @@ class Rule:
         Names or paths of the rule that the file extends, then of the rule that this base extends, and so on.
     language
         Code of the language of the rule's words; "" if the file does not declare it.
+    trigger_model
+        Name or path of the trigger model that decides whether a predicate reports the event; "rules" for none: the
+        frames and the conditions decide.
     """
 
     name: str
@@ -173,6 +177,12 @@ class Rule:
     codebook: str = ""
     bases: tuple[str, ...] = ()
     language: str = ""
+    trigger_model: str = BY_RULES
+
+    @property
+    def event_type(self) -> str:
+        """Name of the event type: that of the shipped rule, or of the last one that it extends."""
+        return (self.bases or (self.name,))[-1] if self.source == "attack_target" else self.name
 
     @property
     def kin(self) -> str:

@@ -84,7 +84,7 @@ def settings_of(options: CountOptions, contents: str, *without: str) -> dict[str
 @lru_cache(maxsize=2)
 def loaded_rules(options: CountOptions, contents: str) -> RuleSet:
     """Rules and lexicon of options, loaded once in each process, and again if `contents` have changed."""
-    return RuleSet.named(options.rules, options.preset, options.lexicon, options.outcome)
+    return RuleSet.named(options.rules, options.preset, options.lexicon, options.outcome, triggers=options.triggers)
 
 
 @lru_cache(maxsize=2)

@@ -288,7 +288,9 @@ def _outcomes(arguments: dict[str, Any], evidence: Evidence, outcomes: Sequence[
 def _rules_of_run(arguments: dict[str, Any], evidence: Evidence) -> RuleSet:
     """Rules and lexicon of a run; raise InputError if they have changed since."""
     options = CountOptions.from_json(arguments)
-    of_run = RuleSet.named(options.rules, options.preset, options.lexicon, options.outcome, examples=False)
+    of_run = RuleSet.named(
+        options.rules, options.preset, options.lexicon, options.outcome, examples=False, triggers=options.triggers
+    )
     of_run = of_run.only(options.filled)
     if any(evidence.settings.definitions[name] != text for name, text in of_run.texts.items()):
         place = ", ".join(options.rules)

@@ -35,6 +35,10 @@ class CountOptions(
         Version of the rules: paper, only the syntax that Nguyen & O'Connor (2015) count; extended, what a reader would
         count; asserted, the same without what the text denies, plans or only fears; or a preset of your rule file.
         [default: asserted, or the only preset of the file]
+    triggers
+        What decides whether a sentence reports an event, with the preset asserted of a rule of the package: rules, the
+        words and conditions of the rule; words, the model of the package, which gives each verb and noun a
+        probability; or the file of such a model.
     period
         Length of the periods: year, quarter, month, week, day, or a pandas alias.
     n_samples
@@ -75,6 +79,7 @@ class CountOptions(
 
     rule: str | tuple[str, ...] = option(default="attack", metavar="RULE")
     preset: str | None = option(default=None, metavar="NAME")
+    triggers: str = option(default="rules", metavar="MODEL")
     period: str = option(default="quarter", metavar="PERIOD")
     n_samples: int = shared.samples(1000)
     level: float = option(default=0.95, above=0.0, below=1.0)

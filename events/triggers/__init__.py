@@ -1,0 +1,1 @@
+"""Trigger models: texts with answers of a reader, and models that are fitted to them."""

@@ -1,0 +1,143 @@
+"""Fitting of a trigger model to texts with answers: logistic regressions with a ridge penalty."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from corefsample._arrays import Bools, Floats, Ints
+from corefsample.adapters._systems import spacy_tokens
+from corefsample.syntax._paths import ParseView
+from corefsample.syntax._schemes import SCHEMES
+from events.matching._matching import LemmaIndex, readable_schemes, rule_words
+from events.matching._trigger_model import CONDITION, PREDICATES, TRIGGER, PredicateFeatures, TriggerModel, feature_hash
+from events.rules._rules import Rule
+from events.triggers._texts import AnsweredText
+
+LEAST_COUNT = 3  # of predicates with a feature
+LEAST_LEMMAS = 1  # of predicates with a lemma that report an event
+PENALTY = 1.0  # of the squared weights, half of it
+_OF_RULES = 0.1  # penalty of what the rules say
+_STEPS = 150
+
+
+class Predicates(NamedTuple):
+    """Predicates of parsed texts.
+
+    Attributes
+    ----------
+    text
+        int64 (n,): index of the text of each predicate.
+    features
+        Hashes of the features of each predicate, those of rules included.
+    lemmas
+        Lemma of each predicate, in lower case.
+    reports
+        bool (n, n_types): whether the predicate reports an event of each type.
+    """
+
+    text: Ints
+    features: list[list[int]]
+    lemmas: list[str]
+    reports: Bools
+
+
+def predicates_of(texts: Sequence[AnsweredText], rules: Sequence[Rule], pipeline: Any) -> Predicates:
+    """Predicates of texts that a spaCy pipeline parses, with their answers; one rule for each type."""
+    index, features, lemmas, reports = [], [], [], []
+    words = rule_words(rules)
+    for number, (text, doc) in enumerate(zip(texts, pipeline.pipe(text.text for text in texts), strict=True)):
+        tokens = spacy_tokens(doc)
+        scheme = readable_schemes(tokens.dep, None)[0]
+        view = ParseView(tokens, SCHEMES[scheme])
+        of_parse, lemma_index = PredicateFeatures(view, tokens.sent.tolist()), LemmaIndex(view, words)
+        triggers = [{t for frame in rule.frames for t in lemma_index.triggers(frame)} for rule in rules]
+        reported = _reported(text, [token.idx for token in doc], view)
+        all_tokens = {t for t, upos in enumerate(view.upos) if upos in PREDICATES}.union(reported, *triggers)
+        for token in sorted(all_tokens):
+            of_rules = [TRIGGER + rule.name for rule, of_rule in zip(rules, triggers, strict=True) if token in of_rule]
+            conditions = {n: c for rule in rules for n, c in rule.conditions.items() if n in rule.unless}
+            of_rules += [CONDITION + name for name, c in conditions.items() if c.holds(view, token, scheme)]
+            index.append(number)
+            features.append(sorted(set(map(feature_hash, (*of_parse.of(token), *of_rules)))))
+            lemmas.append(view.lemma[token].lower())
+            reports.append([rule.name in reported.get(token, ()) for rule in rules])
+    return Predicates(np.array(index), features, lemmas, np.array(reports, np.bool_))
+
+
+def _reported(text: AnsweredText, starts: Sequence[int], view: ParseView) -> dict[int, frozenset[str]]:
+    """Types that predicates report: of each mark the verb or noun that governs the others of its words."""
+    reported: dict[int, frozenset[str]] = {}
+    for mark in text.marks:
+        inside = [t for t, start in enumerate(starts) if start < mark.end and start + len(view.text[t]) > mark.start]
+        if mark.types and inside:
+            heads = [t for t in inside if view.heads[t] not in inside]
+            predicates = [t for t in (*heads, *inside) if view.upos[t] in PREDICATES]
+            token = (predicates or heads)[0]
+            reported[token] = reported.get(token, frozenset()) | mark.types
+    return reported
+
+
+def fit_trigger_model(
+    predicates: Sequence[Predicates], rules: Sequence[Rule], *, penalty: float = PENALTY
+) -> TriggerModel:
+    """Fit a model: the maximum of the posterior of independent logistic regressions.
+
+    Parameters
+    ----------
+    predicates
+        Results of `predicates_of`, such as those of several pipelines, for the same rules.
+    rules
+        One rule for each type.
+    penalty
+        Precision of the normal prior of the weights of words and labels.
+    """
+    from scipy.optimize import minimize
+
+    counts = Counter(feature for part in predicates for features in part.features for feature in features)
+    names = [hashed for hashed, n in counts.items() if n >= LEAST_COUNT]
+    rows = {feature: row for row, feature in enumerate(names)}
+    design = design_matrix([features for part in predicates for features in part.features], rows)
+    signs = np.where(np.concatenate([part.reports for part in predicates]), 1.0, -1.0)
+    is_used, penalties = np.ones((len(names), len(rules)), np.bool_), np.full((len(names), 1), penalty)
+    for feature, users in _of_rules(rules).items():
+        row = rows.get(feature_hash(feature))
+        if row is not None:
+            is_used[row], penalties[row] = users, _OF_RULES
+
+    def objective(flat: Floats) -> tuple[float, Floats]:
+        weights = flat.reshape(is_used.shape)
+        margins = signs * (design @ weights)
+        slopes = -signs / (1.0 + np.exp(margins))
+        value = np.logaddexp(0.0, -margins).sum() + 0.5 * (penalties * weights**2).sum()
+        return float(value), (is_used * (design.T @ slopes + penalties * weights)).ravel()
+
+    start = np.zeros(is_used.size)
+    fitted = minimize(objective, start, jac=True, method="L-BFGS-B", options={"maxiter": _STEPS}).x
+    reporting = [part.lemmas[i] for part in predicates for i in np.flatnonzero(part.reports.any(axis=1))]
+    return TriggerModel(
+        tuple(rule.name for rule in rules),
+        rows,
+        fitted.reshape(is_used.shape).astype(np.float32),
+        frozenset(lemma for lemma, n in Counter(reporting).items() if n >= LEAST_LEMMAS),
+    )
+
+
+def design_matrix(features: Sequence[Sequence[int]], rows: Mapping[int, int]) -> Any:
+    """Sparse matrix with a 1 for each feature of a predicate: float64 (n, n_features)."""
+    from scipy.sparse import csr_array
+
+    columns = [[rows[feature] for feature in of_predicate if feature in rows] for of_predicate in features]
+    indptr = np.cumsum([0, *map(len, columns)])
+    indices = np.concatenate([np.array(each, np.int64) for each in columns])
+    return csr_array((np.ones(len(indices)), indices, indptr), shape=(len(features), len(rows)))
+
+
+def _of_rules(rules: Sequence[Rule]) -> dict[str, list[bool]]:
+    """Features that come from rules, with the types that use each: a type uses what its rule says."""
+    used = {TRIGGER + rule.name: [other is rule for other in rules] for rule in rules}
+    names = {name for rule in rules for name in rule.unless}
+    return used | {CONDITION + name: [name in rule.unless for rule in rules] for name in sorted(names)}
