@@ -126,7 +126,7 @@ class KernelInputs:
                 group.append(rule)
         return groups
 
-    def evaluated(self, labels: Ints32, reported: Sequence[Bytes]) -> list[Hits]:
+    def evaluated(self, labels: Ints32, reported: Sequence[Bytes] | None = None) -> list[Hits]:
         """Hits of each rule in clusterings.
 
         Parameters
@@ -134,8 +134,11 @@ class KernelInputs:
         labels
             The result of `MentionMatches.with_virtual_mentions`.
         reported
-            Of each rule whether the triggers of its instances report an event: uint8 (n_instances, n_samples).
+            Of each rule whether the triggers of its instances report an event: uint8 (n_instances, n_samples). By
+            default all do.
         """
+        if reported is None:
+            reported = [np.ones((len(each.instances), labels.shape[1]), np.uint8) for each in self.matches]
         labels = labels.view()
         labels.flags.writeable = False  # as those of samples are: the kernel is compiled once
         described = self.matches[0].rows_of_descriptions(len(labels))

@@ -228,8 +228,7 @@ def evaluate_clustering(matches: MentionMatches, labels: npt.ArrayLike) -> tuple
         Codes of the actors of each event, one for each role, in the order of the keys of `matches`.
     """
     clustering = matches.with_virtual_mentions(canonical_labels(labels)[:, None], None)
-    likely: Bytes = np.ones((len(matches.instances), 1), np.uint8)
-    (hits,) = KernelInputs.of([matches]).evaluated(clustering, [likely])
+    (hits,) = KernelInputs.of([matches]).evaluated(clustering)
     return tuple(EventKey(key) for key, hit in zip(matches.keys, hits.events[:, 0], strict=True) if hit)
 
 

@@ -21,6 +21,7 @@ from events.lexicon._file import OF
 from events.lexicon._lexicon import Lexicon, LexiconMatches
 from events.matching._matches import MentionMatches
 from events.matching._matching import match_rules
+from events.matching._trigger_model import LEARNED
 from events.rules._rules import Rule
 
 _MOST_WORDS = 2**17
@@ -147,12 +148,16 @@ class RuleMatcher:
         # Rules that have a word, and the other words of a phrase with it: phrases are found by their longest word.
         self._units: dict[str, set[tuple[int, frozenset[str]]]] = {}
         for r, rule in enumerate(self.rules):
-            phrases = [phrase.words for frame in rule.frames for phrase in frame.phrases]
-            for words in (*((lemma,) for frame in rule.frames for lemma in frame.lemmas), *phrases):
+            frames = [frame for frame in rule.frames if frame.name != LEARNED]
+            phrases = [phrase.words for frame in frames for phrase in frame.phrases]
+            for words in (*((lemma,) for frame in frames for lemma in frame.lemmas), *phrases):
                 self._units.setdefault(max(words, key=len), set()).add((r, frozenset(words)))
         by_upos = _bits(upos for _, upos in bit_of_words)
         # Bits of the frames of each rule, and of its frames in which default actors may fill all roles
         self._frame_bits: list[tuple[int, int]] = []
+        # Of frames with words of rules.
+        of_rules = [frame for rule in self.rules for frame in rule.frames if frame.name != LEARNED]
+        self._bits_of_rules = reduce(or_, (1 << bit_of_words[frame.words, frame.upos] for frame in of_rules), 0)
         for rule in self.rules:
             by_default = rule.may_be_absent.issuperset(rule.event)
             bits = [(1 << bit_of_words[frame.words, frame.upos], frame.required) for frame in rule.frames]
@@ -192,7 +197,7 @@ class RuleMatcher:
         flags = zip(firsts.tolist(), *of_documents.tolist(), strict=True)
         matches = {row: DocumentMatches(has_trigger, is_named) for row, has_trigger, is_named in flags}
         reasons: dict[int, Fault] = {}
-        has_word = _bits_of(batch, words) != 0
+        has_word = _bits_of(batch, words) & self._bits_of_rules != 0
         if all(rule.optional.isdisjoint(rule.event) and rule.event for rule in self.rules):
             has_word &= has_name
         is_promising = np.any(promising, axis=0)
@@ -286,7 +291,7 @@ class RuleMatcher:
             if not rule.optional.issuperset(rule.event):
                 is_promising = (is_promising & has_name) | (frame_bits & by_default != 0)
             promising_by_rule.append(is_promising)
-        return frame_bits != 0, has_name, promising_by_rule
+        return frame_bits & self._bits_of_rules != 0, has_name, promising_by_rule
 
     def scheme_of(self, batch: DocumentBatch, row: int) -> str | None:
         """Scheme by which the parse of a row is read; None if its labels fit one scheme only, or if it is undecided.

@@ -21,7 +21,9 @@ import numpy.typing as npt
 
 from corefsample.errors import InputError
 from corefsample.files._paths import PathLike
+from corefsample.languages._language import ENGLISH
 from corefsample.syntax._paths import ParseView
+from corefsample.syntax._schemes import SCHEMES
 from events.rules._rules import BY_RULES, DEFAULT_PRESET, Frame, Rule, is_shipped_rule
 
 SHIPPED_MODELS = ("words",)
@@ -29,9 +31,11 @@ LEARNED = "learned"  # name of the frame of predicates that only the model takes
 UNLIKELY = "unlikely"  # in place of a condition: the model gives a trigger of the rule a low probability
 LEAST = 0.05  # P below which a predicate is no trigger
 PREDICATES = ("VERB", "NOUN")  # parts of speech
-TRIGGER, CONDITION = "trigger of the rule", "condition "  # features that come from the rule
+TRIGGER, CONDITION = "trigger of the rule ", "condition "  # features that come from the rule
 _CONTENT = frozenset(["NOUN", "VERB", "PROPN", "ADJ", "ADV", "ADP", "NUM"])
 _MODIFIERS = frozenset(["aux", "aux:pass", "auxpass", "neg", "mark", "advmod", "prep", "case"])
+_OF_NOUNS = ("noun_possessor", "noun_by", "light_verb_subject")  # paths from nouns to who did it
+_NATIONAL = "[upos=NOUN,has >amod]"  # path from the noun to itself: an Israeli air strike
 _GOVERNORS = 4  # number of heads above the predicate whose words are features
 Singles = npt.NDArray[np.float32]
 
@@ -186,15 +190,16 @@ def with_trigger_model(rule: Rule, name: str) -> Rule:
     Predicates that are no triggers of the rule have the roles of its frames of verbs and nouns.
     """
     model = load_trigger_model(name)
-    is_known = model is not None and rule.event_type in model.types and is_shipped_rule(rule.source)
-    if model is None or not is_known or rule.preset != DEFAULT_PRESET:
+    is_fit = is_shipped_rule(rule.source) and rule.preset == DEFAULT_PRESET and rule.language == ENGLISH
+    types = () if model is None or not is_fit else model.types
+    event_type = next((source for source in (rule.source, *rule.bases) if source in types), "")
+    if model is None or not event_type:
         return rule
-    roles: dict[str, dict[str, tuple[str, ...]]] = {}
-    for upos in PREDICATES:
-        frame = next((each for each in rule.frames if upos in each.upos and each.lemmas and not each.required), None)
-        for role, paths in frame.roles.items() if frame is not None else ():
-            for scheme, of_scheme in paths.items():
-                known = roles.setdefault(role, {}).get(scheme, ())
-                roles[role][scheme] = tuple(dict.fromkeys((*known, *of_scheme)))
+    frame = next(each for each in rule.frames if "VERB" in each.upos and each.lemmas and not each.required)
+    roles = {role: dict(paths) for role, paths in frame.roles.items()}
+    for scheme in SCHEMES.values():
+        of_nouns = (_NATIONAL, *(path for name in _OF_NOUNS for path in scheme.paths[name]))
+        known = roles[rule.event[0]].get(scheme.name, ())
+        roles[rule.event[0]][scheme.name] = tuple(dict.fromkeys((*known, *of_nouns)))
     learned = Frame(LEARNED, model.lemmas, (), frozenset(PREDICATES), roles)
-    return replace(rule, trigger_model=name, frames=(*rule.frames, learned))
+    return replace(rule, trigger_model=name, event_type=event_type, frames=(*rule.frames, learned))

@@ -154,6 +154,8 @@ class Rule:
     trigger_model
         Name or path of the trigger model that decides whether a predicate reports the event; "rules" for none: the
         frames and the conditions decide.
+    event_type
+        Event type of the trigger model; empty without one.
     """
 
     name: str
@@ -178,11 +180,7 @@ class Rule:
     bases: tuple[str, ...] = ()
     language: str = ""
     trigger_model: str = BY_RULES
-
-    @property
-    def event_type(self) -> str:
-        """Name of the event type: that of the shipped rule, or of the last one that it extends."""
-        return (self.bases or (self.name,))[-1] if self.source == "attack_target" else self.name
+    event_type: str = ""
 
     @property
     def kin(self) -> str:

@@ -520,7 +520,7 @@ def test_reasons_are_those_of_a_plain_loop_and_add_up(seed: int) -> None:
             expected[best] += 1
         assert expected.pop(3, 0) == events.n_hits[e]
         if 0 < events.n_hits[e] < 200:
-            assert events.reasons[e].counts.tolist() == [expected[0], expected[1], expected[2], 0]
+            assert events.reasons[e].counts.tolist() == [expected[0], expected[1], expected[2], 0, 0]
             assert events.reasons[e].counts.sum() == 200 - events.n_hits[e]
         else:
             assert e not in events.reasons
@@ -552,13 +552,55 @@ def test_shares_are_those_of_enumeration(are_apart: bool) -> None:
     assert (found[3] == 0) == are_apart
 
 
+# --- triggers in doubt ------------------------------------------------------------------------------------
+
+
+def doubted(chances: list[float], triggers: list[int]) -> MentionMatches:
+    """The mentions of `MATCHES`, with an instance of the third mention for each trigger."""
+    n = len(chances)
+    instances, tokens = np.full((n, 1), 2, np.int32), np.array(triggers, np.int32)
+    return dataclasses.replace(MATCHES, instances=instances, triggers=tokens, chances=np.array(chances))
+
+
+def test_a_trigger_reports_with_its_chance_whatever_the_clustering() -> None:
+    """P(event) is the product of P(the clustering has it), by enumeration, and the chance of the trigger."""
+    together = references.clustering_probs(references.softmax_rows(*REASON_SCORES))
+    p = sum(q for labels, q in together.items() if labels[2] == labels[0] != labels[1])
+    antecedents, n = AntecedentDistribution.from_lists(*REASON_SCORES), 20_000
+    events = evaluate_matches(antecedents, doubted([0.3], [7]), "d", DAY, n_samples=n)
+    unreported = int(events.reasons[0].counts[3])
+    found = [int(events.n_hits[0]), unreported, n - int(events.n_hits[0]) - unreported]
+    assert tolerance.plausible_counts(found, n, [0.3 * p, 0.7 * p, 1.0 - p]).all()
+    assert not events.one_best[0]
+
+
+@pytest.mark.parametrize(("triggers", "chance"), [([7, 7], 0.6), ([7, 8], 1.0 - 0.7 * 0.4)])
+def test_instances_share_the_draws_of_one_trigger_and_of_no_other(triggers: list[int], chance: float) -> None:
+    """With chances .3 and .6: max(.3, .6) at one trigger, and 1 - (1 - .3)(1 - .6) at two."""
+    nobody = MentionMatches((), *np.zeros((2, 0), np.int32), np.full((2, 1), ABSENT, np.int32), np.array(triggers))
+    matches = dataclasses.replace(nobody, role_codes=(("",),), chances=np.array([0.3, 0.6]))
+    lonely = AntecedentDistribution.from_lists([[]], [[]])
+    events = evaluate_matches(lonely, matches, "d", DAY, n_samples=20_000)
+    assert tolerance.plausible_counts([int(events.n_hits[0])], 20_000, [chance]).all()
+    assert events.instance_hits.sum() >= events.n_hits[0]
+
+
+def test_rules_share_the_draws_of_a_trigger() -> None:
+    posterior = DocumentPosterior("d", AntecedentDistribution.from_lists(*REASON_SCORES))
+    rules = [dataclasses.replace(doubted([chance], [7]), event=str(chance)) for chance in (0.3, 0.6, 1.0)]
+    rare, common, certain = (events.hits[0] for events in evaluate_document(posterior, rules, DAY, n_samples=2000))
+    assert (rare <= common).all()
+    assert (common <= certain).all()
+    assert 0 < rare.sum() < common.sum() < certain.sum()
+
+
 def test_a_parse_without_the_event_is_a_reason() -> None:
     """Of 10 samples, 5, 2 and 3: in the second parse AAA is not named, and in the third the event is not possible."""
     other = dataclasses.replace(MATCHES, actors=("CCC", "DDD"))
     antecedents = AntecedentDistribution.from_lists(*REASON_SCORES)
     events = evaluate_parses(antecedents, [MATCHES, other, None], (5, 2, 3), DAY, n_samples=1000)
     reasons = events.reasons[events.keys.index(("AAA",))].counts
-    assert reasons[3] == 500
+    assert reasons[4] == 500
     assert reasons.sum() == 1000 - events.n_hits[0]
 
 

@@ -1,0 +1,117 @@
+"""The trigger model: features, probabilities, files, and the fit to texts with answers."""
+
+from __future__ import annotations
+
+from math import exp
+from pathlib import Path
+
+import numpy as np
+import pytest
+from expected_errors import error
+from references import events as er
+
+from corefsample import InputError
+from corefsample.syntax._paths import ParseView
+from corefsample.syntax._schemes import SCHEMES
+from events import load_rules
+from events.evidence._rule_set import RuleSet
+from events.matching import _trigger_model as tm
+from events.triggers._fit import Predicates, fit_trigger_model
+from events.triggers._texts import Mark, read_answered_texts
+
+SENTENCES = ["Iran/PROPN>2:nsubj attacked=attack/VERB>0:root a/DET>4:det ship/NOUN>2:obj"]
+
+
+def features() -> tm.PredicateFeatures:
+    tokens = er.scored(er.json_document("d", "1999-01-05", SENTENCES, {})).tokens
+    assert tokens is not None
+    return tm.PredicateFeatures(ParseView(tokens, SCHEMES["ud2"]), tokens.sent.tolist())
+
+
+def model(**weights: float) -> tm.TriggerModel:
+    """A model of the type attack with weights of features by name."""
+    rows = {tm.feature_hash(name): row for row, name in enumerate(weights)}
+    return tm.TriggerModel(("attack",), rows, np.array([*weights.values()], np.float32)[:, None], frozenset(["attack"]))
+
+
+def test_features_are_words_and_labels_around_the_predicate() -> None:
+    expected = {"bias", "l=attack", "lu=attack/VERB", "w=attacked", "d=root", "u=VERB", "s=iran", "s=attack", "s=ship"}
+    expected |= {"c=nsubj", "cl=nsubj:iran", "lc=attack>nsubj", "ll=attack>iran", "cu=nsubj:PROPN"}
+    expected |= {"c=obj", "cl=obj:ship", "lc=attack>obj", "ll=attack>ship", "cu=obj:NOUN", "g=obj>det:a", "gg=ship:a"}
+    assert set(features().of(1)) == expected
+    of_object = set(features().of(3))
+    assert {"h=attack", "dh=obj>attack", "du=obj>VERB", "lh=ship<attack", "a=attack"} <= of_object
+
+
+def test_the_probability_is_logistic_in_the_weights_of_what_holds() -> None:
+    """z = .5 + 1 (words) + 2 (trigger of the rule) - 4 (negated); a feature that occurs twice counts once."""
+    weights = {"bias": 0.5, "s=ship": 1.0, "trigger of the rule attack": 2.0, "condition negated": -4.0, "s=boat": 9.0}
+    fitted = model(**weights)
+    for is_trigger, conditions, z in ((False, (), 1.5), (True, (), 3.5), (True, ("negated",), -0.5)):
+        p = fitted.probability("attack", features(), 1, is_trigger, conditions)
+        assert p == pytest.approx(1.0 / (1.0 + exp(-z)), abs=1e-6)
+
+
+def test_a_file_keeps_the_model_but_for_the_rounding_of_weights(tmp_path: Path) -> None:
+    fitted = model(**{f"l={word}": weight for word, weight in zip("abcd", (-1.27, 0.02, 0.63, 1.0), strict=True)})
+    fitted.save(tmp_path / "m.npz")
+    loaded = tm.load_trigger_model(str(tmp_path / "m.npz"))
+    assert loaded is not None
+    assert (loaded.types, loaded.rows, loaded.lemmas) == (fitted.types, fitted.rows, fitted.lemmas)
+    np.testing.assert_allclose(loaded.weights, fitted.weights, atol=1.27 / 254 + 1e-6)
+    (tmp_path / "broken.npz").write_bytes(b"PK")
+    with error(InputError, place=str(tmp_path / "broken.npz")):
+        tm.load_trigger_model(str(tmp_path / "broken.npz"))
+
+
+def test_only_the_preset_asserted_of_shipped_rules_of_known_types_has_a_model() -> None:
+    assert tm.with_trigger_model(load_rules("kill"), "words").trigger_model == "words"
+    assert tm.with_trigger_model(load_rules("attack_target"), "words").event_type == "attack"
+    for rule in (load_rules("kill", "paper"), load_rules("kill", "extended"), load_rules("es/attack")):
+        assert tm.with_trigger_model(rule, "words") is rule
+
+
+def test_rules_alone_are_the_rules_without_a_model() -> None:
+    assert RuleSet.of(load_rules("kill"), triggers="rules").rules == (load_rules("kill"),)
+
+
+# --- the fit ----------------------------------------------------------------------------------------------
+
+
+def test_the_fit_is_the_maximum_of_the_posterior_and_types_use_their_own_rule() -> None:
+    """The slope of the penalised likelihood is 0 for weights in use; a plain loop computes it."""
+    rng = np.random.default_rng(0)
+    rules = [load_rules("kill"), load_rules("meet")]
+    names = [tm.feature_hash(name) for name in ("bias", "l=kill", "l=meet", tm.TRIGGER + "kill", tm.TRIGGER + "meet")]
+    rows = [[names[0], *(name for name in names[1:] if rng.random() < 0.5)] for _ in range(60)]
+    answers = rng.random((60, 2)) < 0.4
+    fitted = fit_trigger_model([Predicates(np.arange(60), rows, ["word"] * 60, answers)], rules, penalty=0.7)
+    weight = {name: fitted.weights[fitted.rows[name]] for name in names}
+    assert weight[names[3]][1] == weight[names[4]][0] == 0.0
+    for k, own in ((0, names[3]), (1, names[4])):
+        for name in (*names[:3], own):
+            slope = -(0.1 if name == own else 0.7) * float(weight[name][k])
+            for features_of_row, answer in zip(rows, answers[:, k], strict=True):
+                z = sum(float(weight[each][k]) for each in features_of_row)
+                slope += (name in features_of_row) * (float(answer) - 1.0 / (1.0 + exp(-z)))
+            assert slope == pytest.approx(0.0, abs=2e-3)
+
+
+def test_texts_have_marks_of_what_is_reported(tmp_path: Path) -> None:
+    line = "Gunmen [shot|kill,!attack|Gunmen] nine; nurses kept up a [strike|!violence] and [marched|protest|nurses]."
+    (tmp_path / "a.txt").write_text(f"{line}\n\nRain fell.\n", encoding="utf-8")
+    first, second = read_answered_texts([tmp_path / "a.txt"], ["kill", "attack", "violence", "protest", "conflict"])
+    assert first.text == "Gunmen shot nine; nurses kept up a strike and marched."
+    assert first.marks == (
+        Mark(7, 11, frozenset(["kill", "violence", "conflict"]), ("Gunmen",)),
+        Mark(35, 41, frozenset(), ()),
+        Mark(46, 53, frozenset(["protest"]), ("nurses",)),
+    )
+    assert (second.text, second.marks, second.batch) == ("Rain fell.", (), "a")
+
+
+@pytest.mark.parametrize("line", ["He [shot|murder|] her.", "He [shot|kill|He her.", "He shot | her."])
+def test_texts_with_an_unknown_type_or_a_stray_bracket_are_rejected(tmp_path: Path, line: str) -> None:
+    (tmp_path / "a.txt").write_text(f"Rain.\n{line}\n", encoding="utf-8")
+    with error(InputError, place=f"{tmp_path / 'a.txt'}: line 2"):
+        list(read_answered_texts([tmp_path / "a.txt"], ["kill"]))
