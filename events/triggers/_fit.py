@@ -20,7 +20,8 @@ from events.triggers._texts import AnsweredText
 LEAST_COUNT = 3  # of predicates with a feature
 LEAST_LEMMAS = 1  # of predicates with a lemma that report an event
 PENALTY = 1.0  # of the squared weights, half of it
-_OF_RULES = 0.1  # penalty of what the rules say
+# Of what rules say: prior means, and penalty. A trigger of a rule reports, unless a condition that excludes it holds.
+_TRIGGER, _CONDITION, _OF_RULES = 2.0, -3.0, 1.0
 _STEPS = 150
 
 
@@ -103,19 +104,21 @@ def fit_trigger_model(
     design = design_matrix([features for part in predicates for features in part.features], rows)
     signs = np.where(np.concatenate([part.reports for part in predicates]), 1.0, -1.0)
     is_used, penalties = np.ones((len(names), len(rules)), np.bool_), np.full((len(names), 1), penalty)
+    means = np.zeros((len(names), 1))
     for feature, users in _of_rules(rules).items():
         row = rows.get(feature_hash(feature))
         if row is not None:
             is_used[row], penalties[row] = users, _OF_RULES
+            means[row] = _TRIGGER if feature.startswith(TRIGGER) else _CONDITION
 
     def objective(flat: Floats) -> tuple[float, Floats]:
         weights = flat.reshape(is_used.shape)
         margins = signs * (design @ weights)
         slopes = -signs / (1.0 + np.exp(margins))
-        value = np.logaddexp(0.0, -margins).sum() + 0.5 * (penalties * weights**2).sum()
-        return float(value), (is_used * (design.T @ slopes + penalties * weights)).ravel()
+        value = np.logaddexp(0.0, -margins).sum() + 0.5 * (penalties * (weights - means) ** 2).sum()
+        return float(value), (is_used * (design.T @ slopes + penalties * (weights - means))).ravel()
 
-    start = np.zeros(is_used.size)
+    start = (is_used * means).ravel()
     fitted = minimize(objective, start, jac=True, method="L-BFGS-B", options={"maxiter": _STEPS}).x
     reporting = [part.lemmas[i] for part in predicates for i in np.flatnonzero(part.reports.any(axis=1))]
     return TriggerModel(

@@ -91,6 +91,7 @@ LEVELS: list[list[str]] = [
     ["events._yaml_file", "events.news", "events.simulation"],
     ["events.lexicon", "events.rules"],
     ["events.matching"],
+    ["events.triggers"],
     ["events.evidence"],
     ["events.counts"],
     ["events.rule_error"],

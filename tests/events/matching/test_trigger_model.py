@@ -90,7 +90,8 @@ def test_the_fit_is_the_maximum_of_the_posterior_and_types_use_their_own_rule() 
     assert weight[names[3]][1] == weight[names[4]][0] == 0.0
     for k, own in ((0, names[3]), (1, names[4])):
         for name in (*names[:3], own):
-            slope = -(0.1 if name == own else 0.7) * float(weight[name][k])
+            # A trigger of the rule has the prior mean 2 and precision 1, a word 0 and .7.
+            slope = 2.0 - float(weight[name][k]) if name == own else -0.7 * float(weight[name][k])
             for features_of_row, answer in zip(rows, answers[:, k], strict=True):
                 z = sum(float(weight[each][k]) for each in features_of_row)
                 slope += (name in features_of_row) * (float(answer) - 1.0 / (1.0 + exp(-z)))
