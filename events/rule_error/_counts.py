@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final, Self
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -290,58 +290,26 @@ def tables_with_error(
 
     Notes
     -----
-    The draws of one actor are a joint draw of all periods. The errors of two actors are drawn independently: the
-    interval of a difference is too wide where they have the same errors. Groups of documents share the error of an
-    actor.
+    The draws of one actor are a joint draw of all periods, and two actors that are compared have joint draws: see
+    `joint_counts`. Groups of documents share the error of an actor.
     """
-    roles = list(role_columns(tables.table.columns))
-    by = list(group_columns(tables.table.columns))
-    n_groups = len(tables.table[by].drop_duplicates()) if by else 1
-    corpus = model.corpus_of({code for name in roles for code in tables.table[name].unique()})
     comparisons, periods, of_periods = tables.compared, tables.compared_periods, list[Floats]()
-    compared_actors = set() if comparisons is None else {*comparisons["first"], *comparisons["second"]}
-    samples = tables.samples
-    keys = zip(*(samples[name].to_pylist() for name in ("event", *roles, *by, "period")), strict=True)
-    counts_of = dict(zip(keys, samples["counts"].to_numpy(), strict=True))
     table = tables.table.assign(**dict.fromkeys(RULE_COLUMNS, 0.0))
     of_totals: list[Floats] = []
     readers: dict[tuple[str, ...], Floats] = {}
-    drawn: dict[tuple[str, ...], pd.DataFrame] = {}
     largest, expected = (False, 0.0), dict[str, Any]()
-    for names, rows in table.groupby(["event", *roles, *by], sort=False):
-        event, *values = map(str, names)
-        codes, group = values[: len(roles)], values[len(roles) :]
-        level = float(rows["level"].iloc[0])
-        n_roles = max((i for i, code in enumerate(codes, start=1) if code), default=1)  # that the event has
-        actor = ">".join(code or "-" for code in codes[:n_roles])
-        n_draws = int(np.clip(200_000 // (len(rows) * n_groups), 400, 1000))
-        sampled = np.zeros((n_draws, len(rows)), np.int64)
-        for column, period in enumerate(rows["period"]):
-            if (event, *values, period) in counts_of:
-                sampled[:, column] = np.resize(counts_of[event, *values, period], n_draws)
-        n_docs = rows["n_docs"].to_numpy(np.int64)
-        of_total = tables.totals.iloc[len(of_totals)]
-        if of_total["n_docs"] > n_docs.sum():  # dates far from all others are in totals alone
-            listed = {(event, *values, period) for period in rows["period"]}
-            outside = [
-                counts for key, counts in counts_of.items() if key[:-1] == (event, *values) and key not in listed
-            ]
-            sampled = np.column_stack([sampled, np.resize(sum(outside, np.zeros(1, np.int64)), n_draws)])
-            n_docs = np.append(n_docs, of_total["n_docs"] - n_docs.sum())
-        near, mean = tables.not_counted[len(of_totals), : len(n_docs), :-1], float(of_total["mean"])
-        documents = np.array([mean, *near.sum(axis=0), max(n_docs.sum() - near.sum() - mean, 0.0)])
-        rng = error_generator(seed, event, actor)
-        kind = kind_of(actor, kinds)
-        cell = Cell(kind, reference_event(model, corpus, event, kin), actor, corpus)
-        error = model.draws(cell, documents, n_draws, rng)
+    for of_total, rows, (cell, documents, sampled, n_docs, near) in _inputs(tables, model, kinds, kin):
+        event, mean, level = str(of_total["event"]), float(of_total["mean"]), float(of_total["level"])
+        rng = error_generator(seed, event, cell.actor)
+        error = model.draws(cell, documents, len(sampled), rng)
         true = true_counts(sampled, n_docs, near, error, rng)
         of_rows = mean_and_interval(true[:, : len(rows)], level, rows[["lower", "upper"]].to_numpy().T)
         table.loc[rows.index, list(RULE_COLUMNS)] = of_rows.T
         inner = of_total[["lower", "upper"]]
         of_totals.append(mean_and_interval(true.sum(axis=1), level, inner))  # in the order of the rows of totals
-        if (rank := (kind in ("named", "country"), mean)) > largest and mean > 0.0:
+        if (rank := (cell.kind in ("named", "country"), mean)) > largest and mean > 0.0:
             largest = rank
-            expected = {"event": event, "actor": actor, "counted": mean}
+            expected = {"event": event, "actor": cell.actor, "counted": mean}
             expected |= dict(zip(("mean", "lower", "upper"), of_totals[-1].tolist(), strict=True))
             # Half of the labels are of documents that the rule counts; a small stratum leaves labels to the other.
             sizes = np.array([mean, n_docs.sum() - mean])
@@ -352,14 +320,12 @@ def tables_with_error(
                     sizes[used], np.array([1.0, 0.0])[used], classes[used], labels[used], error, level
                 )
                 expected |= {"width_after": width, "n_labels": _N_LABELS}
-        drawn_periods = pd.DataFrame(true[:, : len(rows)], columns=rows["period"])
-        if actor in compared_actors:
-            drawn[(event, actor, *group)] = drawn_periods
         if periods is not None:
-            of_pair = periods.iloc[len(of_periods)]  # in the order of the rows of totals
-            first, second = (drawn_periods[of_pair[name]].to_numpy() for name in ("first", "second"))
+            of_pair, period_of = periods.iloc[len(of_periods)], list(rows["period"])  # in the order of totals
+            first, second = (true[:, period_of.index(of_pair[name])] for name in ("first", "second"))
             of_periods.append(_difference(first - second, of_pair))
-        readers[event, *codes] = mean_and_interval(reader_probability(_GRID, error), level)
+        codes = tuple(of_total[["event", *role_columns(table.columns)]])
+        readers[codes] = mean_and_interval(reader_probability(_GRID, error), level)
     fields, n_before = list(tables.schema), tables.schema.get_field_index("mean")
     fields[n_before:n_before] = [pa.field(name, pa.float64()) for name in RULE_COLUMNS]  # before the rule's count
     schema = pa.schema(fields, tables.schema.metadata)
@@ -367,18 +333,117 @@ def tables_with_error(
     totals = totals[[name for name in schema.names if name in totals]]
     if comparisons is not None:
         differences = []
-        for _, compared in comparisons.iterrows():
-            pair = [(compared["event"], compared[name], *compared[by]) for name in ("first", "second")]
-            first, second = (drawn[key][compared["period"]].to_numpy() if key in drawn else 0 for key in pair)
-            differences.append(_difference(np.atleast_1d(first - second), compared))
+        for values, pair in comparisons.groupby(["event", *group_columns(table.columns)], sort=False):
+            event, *group = map(str, values)
+            names = [(event, str(pair[name].iloc[0]), *group) for name in ("first", "second")]
+            drawn = joint_counts(tables, model, kinds, kin, names, seed=seed)
+            first, second = (drawn[name].reindex(columns=pair["period"], fill_value=0).to_numpy() for name in names)
+            differences += [
+                _difference(each, row) for each, (_, row) in zip((first - second).T, pair.iterrows(), strict=True)
+            ]
         comparisons = comparisons.assign(**dict(zip(_OF_DIFFERENCE, np.reshape(differences, (-1, 6)).T, strict=True)))
     if periods is not None:
         periods = periods.assign(**dict(zip(_OF_DIFFERENCE, np.reshape(of_periods, (-1, 6)).T, strict=True)))
     reference = {**model.summary(), **expected}
-    not_counted = tables.not_counted
-    return CountTables(
-        table[schema.names], totals, comparisons, periods, samples, not_counted, schema, reference, readers
-    )
+    of_tables = {"table": table[schema.names], "totals": totals, "compared": comparisons, "compared_periods": periods}
+    return replace(tables, **of_tables, schema=schema, reference=reference, readers=readers)
+
+
+class _Input(NamedTuple):
+    """What the draws of an actor in a group of documents are made from; a last period may be that outside of tables.
+
+    Attributes
+    ----------
+    cell
+        Rule and actor.
+    documents
+        See `RuleErrorModel.draws`.
+    sampled, n_docs, near
+        See `true_counts`.
+    """
+
+    cell: Cell
+    documents: Floats
+    sampled: Ints
+    n_docs: Ints
+    near: Ints
+
+
+def _inputs(
+    tables: CountTables, model: RuleErrorModel, kinds: Mapping[str, str], kin: Mapping[str, str]
+) -> Iterator[tuple[pd.Series[Any], pd.DataFrame, _Input]]:
+    """Yield each row of totals, its rows by period, and what its draws are made from."""
+    roles, by = role_columns(tables.table.columns), group_columns(tables.table.columns)
+    corpus = model.corpus_of({code for name in roles for code in tables.table[name].unique()})
+    samples, n_groups = tables.samples, len(tables.table[list(by)].drop_duplicates()) if by else 1
+    keys = zip(*(samples[name].to_pylist() for name in ("event", *roles, *by)), strict=True)
+    counts_of: dict[tuple[str, ...], dict[str, Ints]] = {}
+    for key, period, counts in zip(keys, samples["period"].to_pylist(), samples["counts"].to_numpy(), strict=True):
+        counts_of.setdefault(key, {})[period] = counts
+    for number, (names, rows) in enumerate(tables.table.groupby(["event", *roles, *by], sort=False)):
+        event, *values = map(str, names)
+        codes = values[: len(roles)]
+        n_roles = max((i for i, code in enumerate(codes, start=1) if code), default=1)  # that the event has
+        actor = ">".join(code or "-" for code in codes[:n_roles])
+        of_total, of_periods = tables.totals.iloc[number], counts_of.get((event, *values), {})
+        n_docs, labels = rows["n_docs"].to_numpy(np.int64), rows["period"].tolist()
+        if of_total["n_docs"] > n_docs.sum():  # dates far from all others are in totals alone
+            n_docs = np.append(n_docs, of_total["n_docs"] - n_docs.sum())
+        sampled = np.zeros((int(np.clip(200_000 // (len(rows) * n_groups), 400, 1000)), len(n_docs)), np.int64)
+        column_of = {label: column for column, label in enumerate(labels)}
+        for period, counts in of_periods.items():
+            sampled[:, column_of.get(period, len(labels))] += np.resize(counts, len(sampled))
+        near, mean = tables.not_counted[number, : len(n_docs), :-1], float(of_total["mean"])
+        documents = np.array([mean, *near.sum(axis=0), max(n_docs.sum() - near.sum() - mean, 0.0)])
+        cell = Cell(kind_of(actor, kinds), reference_event(model, corpus, event, kin), actor, corpus)
+        yield of_total, rows, _Input(cell, documents, sampled, n_docs, near)
+
+
+def joint_counts(
+    tables: CountTables,
+    model: RuleErrorModel,
+    kinds: Mapping[str, str],
+    kin: Mapping[str, str],
+    names: Sequence[tuple[str, ...]],
+    *,
+    seed: int,
+) -> dict[tuple[str, ...], pd.DataFrame]:
+    """Draw the numbers of documents in which a reader sees the events of several actors, with errors that they share.
+
+    Parameters
+    ----------
+    tables, model, kinds, kin, seed
+        As in `tables_with_error`.
+    names
+        Event, actor and group of each. An actor without any evidence has none among the documents that the rule counts.
+
+    Returns
+    -------
+    dict
+        By name, draws by period: a row for each draw, and a column for each period of the tables.
+    """
+    by, periods = list(group_columns(tables.table.columns)), list[str]()
+    inputs: dict[tuple[str, ...], _Input] = {}
+    of_groups: dict[tuple[str, ...], _Input] = {}  # of any actor
+    for of_total, rows, of_actor in _inputs(tables, model, kinds, kin):
+        group, periods = tuple(of_total[by]), rows["period"].tolist()
+        of_groups[group] = inputs[str(of_total["event"]), of_actor.cell.actor, *group] = of_actor
+    if not inputs:
+        return {name: pd.DataFrame(index=range(1)) for name in names}
+    drawn_from = []
+    for name in names:
+        of_group, (event, actor, *_) = of_groups[name[2:]], name
+        event = reference_event(model, of_group.cell.corpus, event, kin)
+        cell = of_group.cell._replace(kind=kind_of(actor, kinds), event=event, actor=actor)
+        documents = np.array([0.0, 0.0, 0.0, of_group.documents.sum()])
+        nothing = _Input(cell, documents, 0 * of_group.sampled, of_group.n_docs, 0 * of_group.near)
+        drawn_from.append(inputs.get(name, nothing))
+    rng = error_generator(seed, names[0][0], " and ".join(map(str, names)))
+    cells, documents_of = [each.cell for each in drawn_from], np.array([each.documents for each in drawn_from])
+    errors = model.joint_draws(cells, documents_of, len(drawn_from[0].sampled), rng)
+    counts = [true_counts(*each[2:], error, rng) for each, error in zip(drawn_from, errors, strict=True)]
+    drawn = (pd.DataFrame(of_name[:, : len(periods)], columns=periods) for of_name in counts)
+    return dict(zip(names, drawn, strict=True))
 
 
 def _difference(draws: Ints, compared: pd.Series) -> Floats:

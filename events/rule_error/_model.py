@@ -278,20 +278,27 @@ class _Posterior:
     root: Floats
     inverse: Floats
 
-    def values(self, cell: Cell, odds: float, uniform: Floats) -> Floats:
-        """Values of a new cell, float64 (n, n_classes), at points of a uniform distribution, (n, 1 + n_classes)."""
+    def values(self, cells: Sequence[Cell], odds: Floats, uniform: Floats) -> Floats:
+        """Joint values of new cells, float64 (n, n_cells, n_classes), which have as many uniform points and one more.
+
+        The first of the points, float64 (n, 1 + n_cells * n_classes), is that of the common factor.
+        """
         from scipy.special import ndtri
 
-        classes = np.arange(len(self.prior.means))
-        values = {**cell._asdict(), "cell": -1, "odds": odds}
-        new = {name: np.full(len(classes), value) for name, value in values.items()} | {"of_class": classes}
+        n_classes = len(self.prior.means)
+        columns = {name: np.array([getattr(cell, name) for cell in cells]) for name in Cell._fields}
+        columns |= {"cell": -1 - np.arange(len(cells)), "odds": odds}
+        new = {name: np.repeat(values, n_classes) for name, values in columns.items()}
+        new["of_class"] = np.tile(np.arange(n_classes), len(cells))
         covariance = _covariance(self.prior, new, self.rows)
         scaled = covariance * self.root[:, None]
         explained = scaled @ self.inverse @ scaled.transpose(0, 2, 1)
-        roots = np.linalg.cholesky(_covariance(self.prior, new, new) - explained)
+        # The classes of two cells differ by the same effects, so that the covariance of both is singular.
+        roots = np.linalg.cholesky(_covariance(self.prior, new, new) - explained + 1e-9 * np.eye(len(new["odds"])))
         means = _means(self.prior, new) + np.einsum("fkr,fr->fk", covariance, self.slope)
         factor = np.searchsorted(self.weights.cumsum()[:-1], uniform[:, 0])
-        return np.asarray(means[factor] + np.einsum("nkl,nl->nk", roots[factor], ndtri(uniform[:, 1:])))
+        values = means[factor] + np.einsum("nkl,nl->nk", roots[factor], ndtri(uniform[:, 1:]))
+        return np.asarray(values.reshape(len(uniform), len(cells), n_classes))
 
 
 def _means(prior: Prior, rows: _Rows) -> Floats:
@@ -347,15 +354,44 @@ class RuleErrorModel:
         rng
             Source of randomness.
         """
-        counted, sentence, document, neither = np.asarray(documents, np.float64)
-        odds, uniform = float(log_odds(counted, sentence)), rng.permutation(_even_points(n_draws, 6))
-        precision = self._precision.values(cell, odds, uniform[:, :2])[:, 0]
-        misses = self._misses.values(cell, odds, uniform[:, 2:5])
-        posterior = np.array([1.0 - self._uncovered, self._uncovered]) @ _components()
-        posterior = posterior * self._neither.get((cell.corpus, cell.event), 1.0)
-        elsewhere = np.interp(uniform[:, 5] * posterior.sum(), posterior.cumsum() - 0.5 * posterior, LOGITS)
-        elsewhere += log_odds(counted, sentence + document + neither)
-        return RuleError(precision, np.column_stack([misses, elsewhere]))
+        return self._drawn([cell], np.atleast_2d(documents), rng.permutation(_even_points(n_draws, 6)))[0]
+
+    def joint_draws(
+        self, cells: Sequence[Cell], documents: npt.ArrayLike, n_draws: int, rng: np.random.Generator
+    ) -> list[RuleError]:
+        """Draw the errors of several rules and actors, which have in common what the model says that they share.
+
+        Parameters
+        ----------
+        cells
+            The rules and actors.
+        documents
+            (n_cells, 4): numbers of documents as in `draws`.
+        n_draws, rng
+            As in `draws`.
+        """
+        n_events = len({cell.event for cell in cells})
+        return self._drawn(cells, documents, rng.random((n_draws, 2 + 3 * len(cells) + n_events)))
+
+    def _drawn(self, cells: Sequence[Cell], documents: npt.ArrayLike, uniform: Floats) -> list[RuleError]:
+        """Draws at points of a uniform distribution, float64 (n_draws, 2 + 3 * n_cells + n_events)."""
+        counted, sentence, document, neither = np.asarray(documents, np.float64).T
+        odds, n_cells = log_odds(counted, sentence), len(cells)
+        precision = self._precision.values(cells, odds, uniform[:, : n_cells + 1])
+        misses = self._misses.values(cells, odds, uniform[:, n_cells + 1 : 3 * n_cells + 2])
+        elsewhere_odds = log_odds(counted, sentence + document + neither)
+        events = list(dict.fromkeys(cell.event for cell in cells))
+        errors = []
+        for k, cell in enumerate(cells):
+            posterior = np.array([1.0 - self._uncovered, self._uncovered]) @ _components()
+            posterior = posterior * self._neither.get((cell.corpus, cell.event), 1.0)
+            of_event = uniform[
+                :, 3 * n_cells + 2 + events.index(cell.event)
+            ]  # words of the rule are those of the event
+            elsewhere = np.interp(of_event * posterior.sum(), posterior.cumsum() - 0.5 * posterior, LOGITS)
+            missed = np.column_stack([misses[:, k], elsewhere + elsewhere_odds[k]])
+            errors.append(RuleError(precision[:, k, 0], missed))
+        return errors
 
     def summary(self) -> dict[str, Any]:
         """Summarise the reference class for a sentence.
