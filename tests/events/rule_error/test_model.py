@@ -10,6 +10,7 @@ from scipy.special import expit
 
 from events.rule_error._model import (
     COVERED,
+    FACTORS,
     MISSES,
     PRECISION,
     UNCOVERED,
@@ -117,3 +118,23 @@ def test_the_shipped_reference_class_has_three_corpora() -> None:
     table = read_reference()
     assert set(table["corpus"]) == {"muc", "police", "satp"}
     assert reference_model().table.equals(table)
+
+
+def test_actors_of_one_corpus_share_a_part_of_their_errors() -> None:
+    """Given the common factor, the variance of one logit is shared but for the effects of actor and cell."""
+    model, n = fit_rule_error(table_of(ROWS)[:0]), 40_000
+    cells = [Cell("named", "bomb", "C"), Cell("named", "bomb", "D"), Cell("country", "arrest", "C", "y")]
+    errors = model.joint_draws(cells, np.tile(DOCUMENTS, (3, 1)), n, np.random.default_rng(0))
+    odds2, factor2 = float(log_odds(20, 40)) ** 2, float(model._precision.weights @ FACTORS**2)
+    of_all = PRECISION.common**2 + PRECISION.of_class**2 + PRECISION.slope_sd**2 * odds2
+    of_corpus = PRECISION.kind**2 + PRECISION.corpus**2 + factor2 * PRECISION.event**2
+    variance = of_all + of_corpus + factor2 * (PRECISION.actor**2 + PRECISION.cell**2)
+    precision = np.stack([error.precision for error in errors])
+    expected = np.array([(of_all + of_corpus) / variance, of_all / variance])
+    assert np.abs(np.corrcoef(precision)[0, 1:] - expected).max() < 5.0 / np.sqrt(n)
+    alone, quantiles = model.draws(cells[0], DOCUMENTS, n, np.random.default_rng(1)), []
+    for error in (alone, errors[0]):
+        values = np.column_stack([error.precision, error.misses])
+        quantiles.append(np.quantile(values, [0.1, 0.5, 0.9], axis=0))
+    assert quantiles[0] == pytest.approx(quantiles[1], abs=0.06)
+    assert (errors[0].misses[:, 2] == errors[1].misses[:, 2]).all()  # words of one rule cover the question, or not
