@@ -19,7 +19,7 @@ from events.rule_error._model import CLASSES, PERIOD_SD, Cell, RuleError, RuleEr
 READER: Final = ("reader_probability", "reader_lower", "reader_upper")  # columns of the evidence
 _N_LABELS = 100  # of an audit whose width is expected
 _OF_DIFFERENCE = [*(f"{name}_rule" for name in P_COLUMNS), *RULE_COLUMNS]
-_GRID = np.linspace(0.0, 1.0, 21)  # P of documents, between which reader probabilities are interpolated
+_GRID = np.linspace(0.0, 1.0, 11)  # P of documents, between which reader probabilities are interpolated
 # Standard deviation, on the logit scale, of the share of yes in a stratum around what precision and misses say: the
 # error of a rule is not the same for all documents that it counts. Where P is 0 the stratum has most of the misses, and
 # the prior of its small share has the shape 1 / sd**2 of a gamma distribution: one half, as Jeffreys' prior.
@@ -61,17 +61,16 @@ def true_counts(
     int64 (n_draws, n_periods)
         Their sums over periods are draws of the total.
     """
-    counts, near = np.asarray(counts, np.int64), np.asarray(near)
-    others = np.asarray(n_docs, np.int64) - counts
-    sentence = np.minimum(near[:, 0], others)
-    document = np.minimum(near[:, 1], others - sentence)
-    of_periods = PERIOD_SD * rng.standard_normal((2, *counts.shape))
-    expected = np.zeros(counts.shape)
-    for k, size in enumerate((sentence, document, others - sentence - document)):
-        if size.any():
-            expected += size * probability(error.misses[:, k, None] + of_periods[1])
-    precision = probability(error.precision[:, None] + of_periods[0])
-    return np.asarray(rng.binomial(counts, precision) + np.minimum(rng.poisson(expected), others))
+    counts, near, n_docs = np.asarray(counts, np.int64), np.asarray(near), np.asarray(n_docs, np.int64)
+    # Counts are nearly the same in all draws, where the number of the other documents is concerned.
+    neither = np.maximum(n_docs - counts.mean(axis=0) - near.sum(axis=1), 0.0)
+    of_periods = np.exp(PERIOD_SD * rng.standard_normal(counts.shape) - 0.5 * PERIOD_SD**2)  # with a mean of 1
+    missed = rng.poisson(probability(error.misses) @ np.column_stack([near, neither]).T * of_periods)
+    true = np.minimum(missed, n_docs - counts)
+    counted = counts.any(axis=0)
+    of_periods = PERIOD_SD * rng.standard_normal((len(counts), int(counted.sum())))
+    true[:, counted] += rng.binomial(counts[:, counted], probability(error.precision[:, None] + of_periods))
+    return np.asarray(true)
 
 
 def reader_probability(probabilities: npt.ArrayLike, error: RuleError) -> Floats:
@@ -250,15 +249,13 @@ class CountTables:
             return evidence
         roles = role_columns(self.table.columns)
         p = evidence["probability"].to_numpy()
-        values, in_class = np.full((len(READER), len(p)), np.nan), evidence["cooccurrence"].fill_null(CLASSES[-1])
-        of_class = pd.Index(CLASSES).get_indexer(in_class.to_pylist())
-        keys = pd.MultiIndex.from_arrays([evidence[name].to_pylist() for name in ("event", *roles)])
-        codes, names = keys.factorize()
-        for number, name in enumerate(names):
-            if name in self.readers:  # not without any evidence in the corpus
-                for k in range(len(CLASSES)):
-                    rows = (codes == number) & (of_class == k)
-                    values[:, rows] = [np.interp(p[rows], _GRID, curve) for curve in self.readers[name][:, :, k]]
+        values = np.full((len(READER), len(p)), np.nan)
+        columns = ["event", *roles, "cooccurrence"]
+        frame = evidence.select(columns).to_pandas().fillna({"cooccurrence": CLASSES[-1]})
+        for (*name, of_class), rows in frame.groupby(columns, sort=False).indices.items():
+            if (key := tuple(map(str, name))) in self.readers:  # not without any evidence in the corpus
+                curves = self.readers[key][:, :, CLASSES.index(of_class)]
+                values[:, rows] = [np.interp(p[rows], _GRID, curve) for curve in curves]
         for column, value in zip(READER, values, strict=True):
             evidence = evidence.append_column(column, pa.array(value, from_pandas=True))
         return evidence
@@ -294,8 +291,7 @@ def tables_with_error(
     `joint_counts`. Groups of documents share the error of an actor.
     """
     comparisons, periods, of_periods = tables.compared, tables.compared_periods, list[Floats]()
-    table = tables.table.assign(**dict.fromkeys(RULE_COLUMNS, 0.0))
-    of_totals: list[Floats] = []
+    table, values_of_rows, of_totals = tables.table, np.zeros((len(RULE_COLUMNS), len(tables.table))), list[Floats]()
     readers: dict[tuple[str, ...], Floats] = {}
     largest, expected = (False, 0.0), dict[str, Any]()
     for of_total, rows, (cell, documents, sampled, n_docs, near) in _inputs(tables, model, kinds, kin):
@@ -303,8 +299,8 @@ def tables_with_error(
         rng = error_generator(seed, event, cell.actor)
         error = model.draws(cell, documents, len(sampled), rng)
         true = true_counts(sampled, n_docs, near, error, rng)
-        of_rows = mean_and_interval(true[:, : len(rows)], level, rows[["lower", "upper"]].to_numpy().T)
-        table.loc[rows.index, list(RULE_COLUMNS)] = of_rows.T
+        inner_of_rows = rows[["lower", "upper"]].to_numpy().T
+        values_of_rows[:, rows.index] = mean_and_interval(true[:, : len(rows)], level, inner_of_rows)
         inner = of_total[["lower", "upper"]]
         of_totals.append(mean_and_interval(true.sum(axis=1), level, inner))  # in the order of the rows of totals
         if (rank := (cell.kind in ("named", "country"), mean)) > largest and mean > 0.0:
@@ -326,6 +322,7 @@ def tables_with_error(
             of_periods.append(_difference(first - second, of_pair))
         codes = tuple(of_total[["event", *role_columns(table.columns)]])
         readers[codes] = mean_and_interval(reader_probability(_GRID, error), level)
+    table = table.assign(**dict(zip(RULE_COLUMNS, values_of_rows, strict=True)))
     fields, n_before = list(tables.schema), tables.schema.get_field_index("mean")
     fields[n_before:n_before] = [pa.field(name, pa.float64()) for name in RULE_COLUMNS]  # before the rule's count
     schema = pa.schema(fields, tables.schema.metadata)
@@ -461,6 +458,7 @@ def mean_and_interval(
 
 
 def central_interval(draws: Floats | Ints, level: float) -> Floats:
-    """Ends of the central interval of the draws in each column: float64 (2, ...)."""
-    tails = np.round([(1.0 - level) / 2.0, (1.0 + level) / 2.0], 12)  # (1 - .95) / 2 is above .025, which adds a draw
-    return np.asarray(np.quantile(draws, tails, axis=0, method="inverted_cdf"), np.float64)
+    """Ends of the central interval of the draws in each column, which are draws: float64 (2, ...)."""
+    tails = np.array([(1.0 - level) / 2.0, (1.0 + level) / 2.0])
+    ranks = np.ceil(np.round(tails * len(draws), 9)).astype(np.int64)  # .025 * 1000 is above 25, which adds a draw
+    return np.asarray(np.sort(draws, axis=0)[np.maximum(ranks - 1, 0)], np.float64)

@@ -60,7 +60,7 @@ EFFECTS: Final[Mapping[str, tuple[str, ...]]] = {
     "cell": ("cell",),
 }
 SCALED: Final = ("event", "actor", "cell")  # effects whose standard deviations have a common factor
-FACTORS: Final = 2.0 ** np.linspace(-2.0, 1.0, 7)
+FACTORS: Final = 2.0 ** np.linspace(-1.0, 1.0, 5)
 PERIOD_SD: Final = 0.35  # of the logits of precision and misses from period to period
 # Misses in the last class, relative to the share of counted documents: means and standard deviations of the logits if
 # the words of the rule cover the question of the readers, and if they do not; and prior of the share of events where
@@ -474,7 +474,7 @@ def _fitted(cells: pd.DataFrame, sizes: Sequence[str], yes: Sequence[str], prior
         slope = target - root * _times(inverse, root * _times(covariance, target))
         change = np.clip(_times(covariance, slope) - effects, -2.0, 2.0)
         effects = effects + change
-        if np.abs(change).max(initial=0.0) < 1e-6:  # the last step converges quadratically
+        if np.abs(change).max(initial=0.0) < 1e-4:  # the last step converges quadratically
             break
     log_weights = (count * (mean + effects) - size * np.logaddexp(0.0, mean + effects)).sum(axis=1)
     log_weights += 0.5 * (np.linalg.slogdet(inverse)[1] - (slope * effects).sum(axis=1))
@@ -495,6 +495,7 @@ def _components() -> Floats:
     return np.asarray(densities / densities.sum(axis=1, keepdims=True))
 
 
+@lru_cache(maxsize=4)
 def _even_points(n: int, n_dimensions: int) -> Floats:
     """Points of a uniform distribution, float64 (n, n_dimensions), spread evenly."""
     ratio = 2.0

@@ -34,7 +34,7 @@ from events.evidence._acceptance import DUPLICATE
 from events.evidence._columns import UNDATED
 from events.evidence._rule_set import RuleSet
 from events.rule_error._counts import CountTables, tables_with_error
-from events.rule_error._model import NO_RULE_ERROR, read_reference, reference_file, reference_model
+from events.rule_error._model import NO_RULE_ERROR, reference_file, reference_model
 from events.rules._format import Outcome
 from events.runs._count_parts import CountPart, checked_contents, file_parts, loaded_rules, require_dates, settings_of
 from events.runs._engines import Engine
@@ -60,7 +60,7 @@ def count_corpus(inputs: Inputs, options: EventsOptions, *, on_progress: Progres
     counting = CountOptions(**options.subset(*fields_of(CountOptions)))
     contents = checked_contents(counting)
     if options.rule_error != NO_RULE_ERROR:
-        read_reference(options.rule_error, options.reference)  # raises before the work begins
+        reference_model(options.rule_error, options.reference)  # raises before the work begins
     paths = input_paths(inputs, suffixes=SUFFIXES)
     if STANDARD_INPUT in paths and not engine.is_here:
         parameter = "workers" if engine.scheduler is None else "scheduler"

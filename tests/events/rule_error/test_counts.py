@@ -36,9 +36,9 @@ def no_effects_of_periods(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_counts_are_thinned_and_missed_documents_added_by_class() -> None:
-    error, near = constant(0.8, 0.1, 0.02, 0.001), [[30, 20], [0, 70]]
+    error, near = constant(0.8, 0.1, 0.02, 0.001), [[30, 20], [0, 60]]
     draws = true_counts(np.tile([10, 40], (N, 1)), [100, 100], near, error, np.random.default_rng(0))
-    # 10 * .8 + 30 * .1 + 20 * .02 + 40 * .001; 60 other documents in the second period are all in the second class.
+    # 10 * .8 + 30 * .1 + 20 * .02 + 40 * .001; the 60 other documents in the second period are of the second class.
     expected = [11.44, 32.0 + 60 * 0.02]
     assert plausible_means(draws.mean(axis=0), expected, draws.std(axis=0) / np.sqrt(N)).all()
 

@@ -61,7 +61,7 @@ def test_a_new_cell_has_the_posterior_of_prior_sampling(of_class: int | None) ->
     sample, weights = value_by_prior_sampling(rows, new, prior, 1_000_000, np.random.default_rng(1))
     mean = weights @ sample
     sd = np.sqrt(weights @ (sample - mean) ** 2)
-    # The Laplace approximation and 7 factors of standard deviations: within a tenth of a standard deviation.
+    # The Laplace approximation and 5 factors of standard deviations: within a tenth of a standard deviation.
     assert abs(values.mean() - mean) < 0.1 * sd
     assert abs(values.std() - sd) < 0.1 * sd
 
