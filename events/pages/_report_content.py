@@ -1,12 +1,13 @@
 """Content of a report, read from the folder of a finished events run.
 
-The page itself compares counts of independent documents. Where documents share the uncertainty of a recalibration, the
-content has P(a > b) of two actors in each period, from their counts sample by sample.
+With the error of rules, the content has P(a > b) of two actors in each period, from draws of what readers would count;
+where documents share the uncertainty of a recalibration alone, from their counts sample by sample. Otherwise the page
+itself compares counts of independent documents.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -20,13 +21,15 @@ from corefsample._random import document_key
 from corefsample.documents._tokens import counted
 from corefsample.files._atomic import unescaped
 from corefsample.files._paths import PathLike
+from events.counts._evidence import read_evidence
 from events.counts._run_tables import SAMPLES, CountNotes, run_table, verified_record, verify_table
 from events.evidence._columns import RULE_COLUMNS, UNDATED, Calendar, role_columns, row_names, shown_name
 from events.news._quality import outlying_dates, outlying_notice, set_aside_before, tally_of_run
 from events.pages._document_texts import Places, document_texts, run_texts
 from events.pages._labels import Labels, read_audit, read_learned, whole_label
 from events.pages._rendering import PER_PART, packed_parts
-from events.rule_error._counts import READER
+from events.rule_error._counts import READER, CountTables, actor_of, joint_counts
+from events.rule_error._model import reference_model
 
 # A document without evidence has a trigger and an actor, one of them, or none.
 KINDS = ("trigger and actor found, no event", "trigger found, no actor", "actor found, no trigger", "neither found")
@@ -34,6 +37,7 @@ _EVIDENCE = ("doc_id", "date", "period", "probability", "mc_se", "one_best", "pl
 _ALL_COLUMNS = ("doc_id", "date", "trigger", "actor", "probability")
 _NUMBERS = ("mean", "lower", "upper", "mean_named", *RULE_COLUMNS)
 _N_MISSES = 20
+_N_COMPARED = 30  # actors of which P(a > b) is that of readers
 _DAY = 86_400_000  # milliseconds
 _SAME = ("level", "interval", "n_samples", "uncertainty")  # columns of counts whose values are those of the run
 _MOST_PAIRS = 40_000  # about a megabyte of the page
@@ -180,8 +184,13 @@ def _report(folder: Path, n_documents: int, n_others: int, audit: PathLike | Non
         "text": [numbers.get(doc_id, -1) for doc_id in doc_ids],
         "perPart": PER_PART,
     }
-    samples = None
-    if "uncertainty" in counts and counts["uncertainty"].ne("none").any() and (folder / f"{SAMPLES}.parquet").is_file():
+    samples, drawn = None, _reader_counts(folder, record, actors, named)
+    if drawn is not None:
+        samples = sampled_pairs(drawn, actor_codes, period_codes)
+        samples["compared"] = min(samples["compared"], _N_COMPARED)
+    elif (
+        "uncertainty" in counts and counts["uncertainty"].ne("none").any() and (folder / f"{SAMPLES}.parquet").is_file()
+    ):
         drawn = run_table(folder, SAMPLES)
         drawn["name"] = row_names(drawn[[*named, "period"]], full=full, like=counts)
         samples = sampled_pairs(drawn[drawn["period"].isin(list(period_codes))], actor_codes, period_codes)
@@ -200,6 +209,7 @@ def _report(folder: Path, n_documents: int, n_others: int, audit: PathLike | Non
         "evidence": rows,
         "shared": summary.get("uncertainty") in ("fit", "domain"),
         "pairs": samples,
+        "sampled": samples is not None or summary.get("uncertainty") in ("fit", "domain"),
         "periods": periods,
         "shown": [shown[0], shown[-1]],  # charts leave out periods with few documents, far from the others
     }
@@ -233,6 +243,34 @@ def _totals(folder: Path, counts: pd.DataFrame, full: bool) -> dict[str, dict[st
     first = table[list(RULE_COLUMNS if is_rule else ("mean", "lower", "upper"))].to_numpy(float).tolist()
     values = zip(names, first, table["mean"].tolist(), strict=True)
     return {name: {"source": "rule" * is_rule, "first": ends, "counted": counted} for name, ends, counted in values}
+
+
+def _reader_counts(
+    folder: Path, record: Mapping[str, Any], actors: list[dict[str, Any]], named: Sequence[str]
+) -> pd.DataFrame | None:
+    """Draws of what readers would count, for the first actors: columns name, period and counts, as in `sampled_pairs`.
+
+    They are None without the error of rules, or if its table or an audit is missing, which may have been elsewhere.
+    """
+    arguments = record["arguments"]
+    if record["summary"].get("rule_error") is None or not actors:
+        return None
+    try:
+        model = reference_model(arguments["rule_error"], tuple(arguments["reference"]))
+    except InputError:
+        return None
+    evidence = read_evidence(folder)
+    options = {name: arguments[name] for name in ("level", "interval", "all_periods")}
+    tables = CountTables.of(evidence.counts_of_all(**options), ())
+    name_of = {}
+    for actor in actors[:_N_COMPARED]:
+        event, *codes = (str(actor["same"][column]) for column in named)
+        name_of[event, actor_of(codes)] = actor["code"]
+    settings, names = evidence.settings, list(name_of)
+    drawn = joint_counts(tables, model, settings.kinds, record["rule"]["kin"], names, seed=settings.seed)
+    rows = [(name_of[name], period, draws) for name in names for period, draws in drawn[name].items()]
+    table = pd.DataFrame(rows, columns=["name", "period", "counts"])
+    return table[table["period"] != UNDATED] if set(table["period"]) != {UNDATED} else table
 
 
 def _likely_misses(folder: Path, counts: pd.DataFrame, names: Mapping[str, str], full: bool) -> list[list[Any]]:

@@ -379,9 +379,7 @@ def _inputs(
         counts_of.setdefault(key, {})[period] = counts
     for number, (names, rows) in enumerate(tables.table.groupby(["event", *roles, *by], sort=False)):
         event, *values = map(str, names)
-        codes = values[: len(roles)]
-        n_roles = max((i for i, code in enumerate(codes, start=1) if code), default=1)  # that the event has
-        actor = ">".join(code or "-" for code in codes[:n_roles])
+        actor = actor_of(values[: len(roles)])
         of_total, of_periods = tables.totals.iloc[number], counts_of.get((event, *values), {})
         n_docs, labels = rows["n_docs"].to_numpy(np.int64), rows["period"].tolist()
         if of_total["n_docs"] > n_docs.sum():  # dates far from all others are in totals alone
@@ -394,6 +392,12 @@ def _inputs(
         documents = np.array([mean, *near.sum(axis=0), max(n_docs.sum() - near.sum() - mean, 0.0)])
         cell = Cell(kind_of(actor, kinds), reference_event(model, corpus, event, kin), actor, corpus)
         yield of_total, rows, _Input(cell, documents, sampled, n_docs, near)
+
+
+def actor_of(codes: Sequence[str]) -> str:
+    """Actors of an event as one text, "IRQ>-", from the columns of roles, of which the last ones may be empty."""
+    n_roles = max((i for i, code in enumerate(codes, start=1) if code), default=1)  # that the event has
+    return ">".join(code or "-" for code in codes[:n_roles])
 
 
 def joint_counts(

@@ -2,13 +2,13 @@
 
 import { counts, evidence, periods, rowsOf } from "./page.js";
 
-// Documents that share draws of a recalibration are not independent: the page has then the shares of samples.
+// The shares of draws of what readers would count, or of samples of documents that share draws of a recalibration.
 const { pairs } = counts;
 const shares = new Map((pairs?.period ?? []).map((period, k) =>
   [[period, pairs.first[k], pairs.second[k]].join(), [pairs.more[k], pairs.less[k]]]));
 
 // Whether the page can tell which of two actors has more documents.
-export const isComparable = (a, b) => !counts.shared || (pairs !== null && Math.max(a, b) < pairs.compared);
+export const isComparable = (a, b) => !counts.sampled || (pairs !== null && Math.max(a, b) < pairs.compared);
 
 function sampledGreater(a, b, period) {
   const of = (first, second) => shares.get([period, first, second].join());
@@ -29,7 +29,7 @@ function probabilities(actor, period) {
 // linear in each j, so its extremes are at ends of that range; the end is chosen anew for each difference so far, which
 // can only widen the bounds.
 export function greaterBounds(a, b, period) {
-  if (counts.shared) return Array(2).fill(sampledGreater(a, b, period));
+  if (counts.sampled) return Array(2).fill(sampledGreater(a, b, period));
   const [ofA, ofB] = [probabilities(a, period), probabilities(b, period)];
   const zero = ofB.size; // the place of no difference
   let pmf = new Float64Array(ofA.size + ofB.size + 1);

@@ -16,8 +16,10 @@ from report_pages import unpacked
 from corefsample import map_clustering, read_documents
 from corefsample.coreference._clusterings import canonical_labels
 from corefsample.summaries import point_estimate
+from events import read_evidence
 from events.pages._document_texts import named_places
 from events.pages._report_content import read_report, sampled_pairs
+from events.rule_error import _counts, _model
 
 
 def texts(folder: Path, **options: Any) -> dict[str, dict[str, Any]]:
@@ -167,6 +169,23 @@ CELLS = [(actor, period) for actor in ACTORS for period in PERIODS]
 def sampled_table(cells: dict[tuple[str, str], list[int]]) -> pd.DataFrame:
     rows = [{"name": actor, "period": period, "counts": counts} for (actor, period), counts in cells.items()]
     return pd.DataFrame(rows, columns=["name", "period", "counts"])
+
+
+def test_actors_are_compared_by_what_readers_would_count(run: Path) -> None:
+    content, evidence = read_report(run).counts, read_evidence(run)
+    names = [("attack", actor["code"]) for actor in content["actors"]][:30]
+    tables, model = _counts.CountTables.of(evidence.counts_of_all(), ()), _model.reference_model(None, ())
+    drawn = _counts.joint_counts(tables, model, evidence.settings.kinds, {}, names, seed=0)
+    pairs = content["pairs"]
+    assert pairs["compared"] == len(names)
+    checked = set()
+    for period, first, second, more, less in zip(*(pairs[name] for name in pairs if name != "compared"), strict=True):
+        a, b = (
+            0 if number < 0 else drawn[names[number]][content["periods"][period]["label"]] for number in (first, second)
+        )
+        assert (more, less) == ((a > b).mean(), (a < b).mean())
+        checked.add((first, second))
+    assert {(0, 1), (0, -1), (1, 2)} <= checked
 
 
 @given(st.dictionaries(st.sampled_from(CELLS), st.lists(st.integers(0, 3), min_size=5, max_size=5)))
