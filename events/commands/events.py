@@ -129,7 +129,7 @@ def _shown(run: Mapping[str, Any]) -> Iterator[str | Table]:
     if run["rule_error"] is None:
         yield f"The intervals cover {covered}, not errors of {uncovered} or choice of articles: {plan} the rest."
     else:
-        yield f"{REPORTED} The inner interval covers {covered}, the outer one also errors of {uncovered}: {plan} them."
+        yield f"{REPORTED} It covers {covered} alone, the first also errors of {uncovered}: {plan} them."
     yield from filter(None, [notes.reference(), *notes.exclusions(), notes.merging(_MERGED)])
 
 

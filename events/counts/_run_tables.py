@@ -112,11 +112,9 @@ class CountNotes:
         if "counted" not in total:
             return ""
         by = {"-": " by nobody named", "*": ""}.get(total["actor"], f" by {total['actor']}")
-        count = f"{total['mean']:,.0f} ({total['lower']:,.0f} to {total['upper']:,.0f})"
-        return (
-            f"{total['event']}{by}, all periods: a reader would count {count} documents; the rule counts "
-            f"{total['counted']:,.0f}."
-        )
+        mean, counted = (f"{total[name]:,.{int(total[name] < 10)}f}" for name in ("mean", "counted"))
+        count = f"{mean} ({total['lower']:,.0f} to {total['upper']:,.0f})"
+        return f"{total['event']}{by}, all periods: a reader would count {count} documents; the rule counts {counted}."
 
     def reference(self) -> str:
         """What the reference class of rules says about a count; "" without the error of rules."""

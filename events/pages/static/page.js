@@ -36,7 +36,7 @@ export function described(actor, i) {
 export function totalText({ total }) {
   const [mean, lower, upper] = total.first.map((value) => digits(value < 10 && !Number.isInteger(value) ? 1 : 0)(value));
   const counted = `the rule counts ${digits(total.counted < 10 ? 1 : 0)(total.counted)}`;
-  const first = { audit: "by the labels of the audit", rule: "a reader would count", "": "the rule counts" }[total.source];
+  const first = { audit: "audited:", rule: "a reader would count", "": "the rule counts" }[total.source];
   return `In all, ${first} ${mean} (${lower} to ${upper})${total.source ? `; ${counted}` : ""}.`;
 }
 
