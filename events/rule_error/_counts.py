@@ -14,7 +14,7 @@ from corefsample._arrays import Floats, Ints, pd
 from corefsample._random import document_key
 from events.counts._event_counts import CountsOfRules
 from events.evidence._columns import P_COLUMNS, RULE_COLUMNS, group_columns, role_columns
-from events.rule_error._model import CLASSES, PERIOD_SD, Cell, RuleError, RuleErrorModel, kind_of
+from events.rule_error._model import CLASSES, PERIOD_SD, Cell, RuleError, RuleErrorModel, kind_of, normal_quantiles
 
 READER: Final = ("reader_probability", "reader_lower", "reader_upper")  # columns of the evidence
 _N_LABELS = 100  # of an audit whose width is expected
@@ -188,14 +188,12 @@ def expected_width(
     level
         Probability that the interval has, in (0, 1).
     """
-    from scipy.special import ndtri
-
     sizes, labels = np.asarray(sizes, np.float64), np.minimum(labels, sizes)
     shares = yes_shares(mean_p, classes, error)
     # The share after labels varies around its expectation; one half keeps a stratum without any yes uncertain.
     spread = shares * (1.0 - shares) + 0.25 / np.maximum(labels, 1.0)
     variance = (sizes**2 * spread * (1.0 - labels / sizes) / np.maximum(labels, 1.0)).sum(axis=1)
-    return float(2.0 * ndtri(0.5 + level / 2.0) * np.sqrt(variance).mean())
+    return float(2.0 * normal_quantiles(0.5 + level / 2.0) * np.sqrt(variance).mean())
 
 
 # --- tables of a run ---------------------------------------------------------------------------------------
@@ -292,16 +290,15 @@ def tables_with_error(
     """
     comparisons, periods, of_periods = tables.compared, tables.compared_periods, list[Floats]()
     table, values_of_rows, of_totals = tables.table, np.zeros((len(RULE_COLUMNS), len(tables.table))), list[Floats]()
-    readers: dict[tuple[str, ...], Floats] = {}
-    largest, expected = (False, 0.0), dict[str, Any]()
+    inner_of_rows, readers = table[["lower", "upper"]].to_numpy(np.float64).T, dict[tuple[str, ...], Floats]()
+    largest, expected, codes = (False, 0.0), dict[str, Any](), ("event", *role_columns(table.columns))
     for of_total, rows, (cell, documents, sampled, n_docs, near) in _inputs(tables, model, kinds, kin):
         event, mean, level = str(of_total["event"]), float(of_total["mean"]), float(of_total["level"])
         rng = error_generator(seed, event, cell.actor)
         error = model.draws(cell, documents, len(sampled), rng)
         true = true_counts(sampled, n_docs, near, error, rng)
-        inner_of_rows = rows[["lower", "upper"]].to_numpy().T
-        values_of_rows[:, rows.index] = mean_and_interval(true[:, : len(rows)], level, inner_of_rows)
-        inner = of_total[["lower", "upper"]]
+        values_of_rows[:, rows.index] = mean_and_interval(true[:, : len(rows)], level, inner_of_rows[:, rows.index])
+        inner = of_total["lower"], of_total["upper"]
         of_totals.append(mean_and_interval(true.sum(axis=1), level, inner))  # in the order of the rows of totals
         if (rank := (cell.kind in ("named", "country"), mean)) > largest and mean > 0.0:
             largest = rank
@@ -320,8 +317,7 @@ def tables_with_error(
             of_pair, period_of = periods.iloc[len(of_periods)], list(rows["period"])  # in the order of totals
             first, second = (true[:, period_of.index(of_pair[name])] for name in ("first", "second"))
             of_periods.append(_difference(first - second, of_pair))
-        codes = tuple(of_total[["event", *role_columns(table.columns)]])
-        readers[codes] = mean_and_interval(reader_probability(_GRID, error), level)
+        readers[tuple(of_total[name] for name in codes)] = mean_and_interval(reader_probability(_GRID, error), level)
     table = table.assign(**dict(zip(RULE_COLUMNS, values_of_rows, strict=True)))
     fields, n_before = list(tables.schema), tables.schema.get_field_index("mean")
     fields[n_before:n_before] = [pa.field(name, pa.float64()) for name in RULE_COLUMNS]  # before the rule's count
@@ -368,7 +364,7 @@ class _Input(NamedTuple):
 
 def _inputs(
     tables: CountTables, model: RuleErrorModel, kinds: Mapping[str, str], kin: Mapping[str, str]
-) -> Iterator[tuple[pd.Series[Any], pd.DataFrame, _Input]]:
+) -> Iterator[tuple[Mapping[Any, Any], pd.DataFrame, _Input]]:
     """Yield each row of totals, its rows by period, and what its draws are made from."""
     roles, by = role_columns(tables.table.columns), group_columns(tables.table.columns)
     corpus = model.corpus_of({code for name in roles for code in tables.table[name].unique()})
@@ -377,10 +373,11 @@ def _inputs(
     counts_of: dict[tuple[str, ...], dict[str, Ints]] = {}
     for key, period, counts in zip(keys, samples["period"].to_pylist(), samples["counts"].to_numpy(), strict=True):
         counts_of.setdefault(key, {})[period] = counts
+    totals = tables.totals.to_dict("records")
     for number, (names, rows) in enumerate(tables.table.groupby(["event", *roles, *by], sort=False)):
         event, *values = map(str, names)
         actor = actor_of(values[: len(roles)])
-        of_total, of_periods = tables.totals.iloc[number], counts_of.get((event, *values), {})
+        of_total, of_periods = totals[number], counts_of.get((event, *values), {})
         n_docs, labels = rows["n_docs"].to_numpy(np.int64), rows["period"].tolist()
         if of_total["n_docs"] > n_docs.sum():  # dates far from all others are in totals alone
             n_docs = np.append(n_docs, of_total["n_docs"] - n_docs.sum())
@@ -427,7 +424,7 @@ def joint_counts(
     inputs: dict[tuple[str, ...], _Input] = {}
     of_groups: dict[tuple[str, ...], _Input] = {}  # of any actor
     for of_total, rows, of_actor in _inputs(tables, model, kinds, kin):
-        group, periods = tuple(of_total[by]), rows["period"].tolist()
+        group, periods = tuple(of_total[name] for name in by), rows["period"].tolist()
         of_groups[group] = inputs[str(of_total["event"]), of_actor.cell.actor, *group] = of_actor
     if not inputs:
         return {name: pd.DataFrame(index=range(1)) for name in names}

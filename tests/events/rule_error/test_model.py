@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from references.rule_error import Row, uncovered_shares, value_by_prior_sampling
-from scipy.special import expit
+from scipy.special import expit, ndtri
 
 from events.rule_error._model import (
     COVERED,
@@ -18,6 +18,7 @@ from events.rule_error._model import (
     RuleError,
     fit_rule_error,
     log_odds,
+    normal_quantiles,
     read_reference,
     reference_model,
 )
@@ -138,3 +139,8 @@ def test_actors_of_one_corpus_share_a_part_of_their_errors() -> None:
         quantiles.append(np.quantile(values, [0.1, 0.5, 0.9], axis=0))
     assert quantiles[0] == pytest.approx(quantiles[1], abs=0.06)
     assert (errors[0].misses[:, 2] == errors[1].misses[:, 2]).all()  # words of one rule cover the question, or not
+
+
+def test_quantiles_of_the_normal_distribution_are_those_of_scipy() -> None:
+    uniform = np.linspace(0.00005, 0.99995, 999)
+    np.testing.assert_allclose(normal_quantiles(uniform), ndtri(uniform), rtol=0, atol=1e-5)
