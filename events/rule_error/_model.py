@@ -499,7 +499,7 @@ def normal_quantiles(uniform: npt.ArrayLike) -> Floats:
 
     Loading `scipy.special` takes longer than all else that a run with a small corpus does with the error of rules.
     """
-    return np.asarray(np.interp(uniform, *_normal_distribution()))
+    return np.asarray(np.interp(np.asarray(uniform, np.float64), *_normal_distribution()))
 
 
 @lru_cache(maxsize=1)
