@@ -94,6 +94,10 @@ class Language(msgspec.Struct, frozen=True, eq=False, dict=True, omit_defaults=T
         True if determiners that stand for a possessor ("su") are mentions.
     reflexive_endings
         Endings of words that refer to the subject of their verb.
+    saying
+        Verbs of saying and thinking, by lemma.
+    conjunctions
+        Conjunctions that make one mention of the names that they join.
     words
         Words of the named paths of dependency schemes (of, by, with, between, against, relative, doing), and of the
         conditions of rules in `events`.
@@ -120,6 +124,8 @@ class Language(msgspec.Struct, frozen=True, eq=False, dict=True, omit_defaults=T
     no_mentions_before_verb: Words = ()
     possessive_determiners: bool = True
     reflexive_endings: Words = ()
+    saying: Words = ()
+    conjunctions: Words = ()
     words: dict[str, Words] = {}
     morphemes: Morphemes | None = None
     nouns: dict[str, Words] = {}

@@ -280,7 +280,8 @@ def gold_of_parse(spans: npt.NDArray[Any], gold: Gold, parse_spans: npt.NDArray[
         by_span.setdefault((start, end), entity)
         if (start, end) not in parse_bounds:
             by_head.setdefault(head, entity)
-    return [
-        by_span[start, end] if (start, end) in by_span else by_head.pop(head, None)
-        for start, end, head in parse_spans.tolist()
-    ]
+    entities: dict[tuple[int, int], int | str | None] = {}
+    # A name has the head of the coordination that it begins, and comes first.
+    for start, end, head in sorted(parse_spans.tolist(), key=lambda span: span[1] - span[0]):
+        entities[start, end] = by_span[start, end] if (start, end) in by_span else by_head.pop(head, None)
+    return [entities[start, end] for start, end in parse_spans[:, :2].tolist()]

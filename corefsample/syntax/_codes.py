@@ -60,10 +60,10 @@ Kind = numbered(
 Number = numbered("UNKNOWN SINGULAR PLURAL")
 # ANIMATE: a person of either gender. COLLECTIVE: a group, which can be "it", "they" or "who", whatever its number.
 Gender = numbered("UNKNOWN MALE FEMALE NEUTER ANIMATE COLLECTIVE")
-# What sort of thing a noun names, by word lists and endings.
+# What sort of thing a noun names, by word lists and endings; and verbs of saying and thinking.
 Meaning = numbered(
     "UNKNOWN PERSON GROUP PLACE TIME BODY ANIMAL PLANT SUBSTANCE OBJECT WORK EVENT ABSTRACT GIVEN_NAME YEAR NUMERAL "
-    "PERHAPS_EVENT PERHAPS_ABSTRACT PERHAPS_PERSON"
+    "PERHAPS_EVENT PERHAPS_ABSTRACT PERHAPS_PERSON SAYING"
 )
 # Classes of what a description can mean: bits, because "the group" may mean a band or a company.
 Naming = bits(

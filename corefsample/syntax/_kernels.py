@@ -155,6 +155,7 @@ class ParsedText(NamedTuple):
     elsewhere: Bools  # nouns that head a phrase of their own somewhere
     closing: Bools  # closing brackets and quotation marks
     bracketed: Bools  # single words in brackets
+    joining: Bools  # conjunctions that make one mention of names
 
 
 @kernel_in_place
@@ -257,9 +258,30 @@ def last_token(text: ParsedText, h: int, clausal: bool) -> int:
     return last
 
 
+@inner_kernel
+def last_member(text: ParsedText, h: int) -> int:
+    """Last name of the coordination that begins with a name; -1 if the conjuncts are not names joined by "and"."""
+    last, joined = -1, False
+    for t in range(h + 1, text.high[h] + 1 if text.upos[h] == Upos.PROPN else h):
+        above = text.head[t]
+        if above == h and text.link[t] == Role.CONJUNCT:
+            last = t
+            if text.upos[t] != Upos.PROPN or text.sent[t] != text.sent[h]:
+                return -1
+        elif text.upos[t] == Upos.CCONJ and (
+            above == h or (text.head[above] == h and text.link[above] == Role.CONJUNCT)
+        ):
+            joined = True
+            if not text.joining[t]:
+                return -1
+    return last if joined else -1
+
+
 @kernel_in_place
 def phrases(text: ParsedText, clausal: Bools, spans: Ints32) -> int:
     """Write start, end and head of each noun phrase to the rows of `spans` (n_tokens, 3); return their number.
+
+    A coordination of names is a phrase too, whose head is that of the first name.
 
     A phrase that leaves the sentence of its head does not count. clausal (n_tokens,) : False before, becomes whether
     the token has a subject.
@@ -278,4 +300,8 @@ def phrases(text: ParsedText, clausal: Bools, spans: Ints32) -> int:
             spans[n_found, 1] = last + 1
             spans[n_found, 2] = h
             n_found += 1
+            member = last_member(text, h)
+            if member >= 0:
+                spans[n_found] = start, last_token(text, member, False) + 1, h
+                n_found += 1
     return n_found

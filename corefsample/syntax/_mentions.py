@@ -4,7 +4,8 @@ The notation says who governs a token, in what role, by what adposition. Nested 
 
 What counts as a mention
     The phrase of a noun, name, pronoun, number or symbol, and of a determiner or adjective in a noun's place
-    ("those", "the poor"), with all its modifiers and relative clauses. Each conjunct is a mention by itself.
+    ("those", "the poor"), with all its modifiers and relative clauses. Each conjunct is a mention by itself, and names
+    that "and" joins are one mention more, whose head is the first name.
     Appositions are mentions of their own, not parts of the phrase that they explain. A compound's modifier is a
     mention if it is a name ("U.S. troops"), heads a phrase elsewhere in the document, or modifies a verb ("police
     firing", read as one). Existential "there", expletive "it", relative and interrogative pronouns, and clauses are
@@ -245,6 +246,7 @@ def mentions_from_parse(tokens: Tokens, *, scheme: str | None = None, language: 
         elsewhere=_heads_elsewhere(tokens, parse),
         closing=np.array([word in _CLOSING for word in words], np.bool_),
         bracketed=_bracketed(words),
+        joining=np.array([word in language.conjunctions for word in words], np.bool_),
     )
     mentions = mentions[: _kernels.phrases(text, np.zeros(len(tokens), np.bool_), mentions)]
     if language.possessive_determiners:
@@ -346,6 +348,11 @@ def cannot_link_pairs(
     for same in by_head.values():
         pairs.update((i, j) for i in same for j in same if i != j and _is_inside(mentions, j, i))
     named = _named_countries(tokens, head, parse, language)
+    names = {int(head[i]): min(codes) for i, codes in named.items()}
+    for token in np.flatnonzero(parse.link == Role.CONJUNCT).tolist():  # a coordination is none of its members
+        for i in by_head.get(int(parse.head[token]), ()):
+            if token in names and token < mentions[i, 1]:
+                named[i] = frozenset([" ".join(sorted([*" ".join(named.get(i, ())).split(), names[token]]))])
     pairs.update((i, j) for (i, own), (j, other) in combinations(named.items(), 2) if own.isdisjoint(other))
     rows = np.array(sorted({(max(pair), min(pair)) for pair in pairs}), np.int32)
     return rows.reshape(-1, 2)

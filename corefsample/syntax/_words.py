@@ -87,7 +87,7 @@ def _meaning(form: str, lemma: str, upos: str, language: Language) -> int:
         year = len(form) in codes.YEAR_LETTERS and form[:4].isdigit() and form[0] in "12" and form[4:] in ("", "s")
         return Meaning.YEAR if year else Meaning.NUMERAL
     if upos not in ("NOUN", "PROPN"):
-        return Meaning.UNKNOWN
+        return Meaning.SAYING if upos == "VERB" and lemma in language.saying else Meaning.UNKNOWN
     label = _noun_class(form, lemma, language)
     if label:
         return Meaning.PERSON if label in _PERSON_CLASSES else _MEANINGS[label.upper()]
@@ -136,7 +136,8 @@ def _gender(form: str, lemma: str, upos: str, language: Language) -> int:
     label = _noun_class(form, lemma, language)
     if label in _PERSON_CLASSES:
         return _PERSON_CLASSES[label]
-    listed = language.genders_of_names.get(form, "") if upos == "PROPN" else ""
+    is_person = upos == "PROPN" and not language.countries.get(form)  # Jordan and Georgia are countries first
+    listed = language.genders_of_names.get(form, "") if is_person else ""
     if listed:
         return Gender.MALE if listed == "male" else Gender.FEMALE
     if not language.natural_gender:

@@ -184,6 +184,16 @@ class ParseReading:
         self.index = LemmaIndex(self.view, words)
         self.by_head = dependents_of(mentions[:, 2].tolist(), len(tokens))  # mentions by the token that is their head
         self._mentions = mentions
+        # Mentions by the tokens that describe them: a coordination is described by all its members.
+        self._by_member = [[*mentions_of_head] for mentions_of_head in self.by_head]
+        self._coordinations = set[int]()
+        first: dict[int, int] = {}
+        for token, label in enumerate(self.view.labels):
+            if label == "conj":
+                first[token] = first.get(self.view.heads[token], self.view.heads[token])
+                whole = [mention for mention in self.by_head[first[token]] if mentions[mention, 1] > token]
+                self._by_member[token] += whole
+                self._coordinations.update(whole)
         self._described: dict[tuple[str, ...], _Descriptions] = {}
         self._with_inferred: dict[tuple[tuple[str, ...], bool], _Descriptions] = {}
         self._apart: tuple[Ints32, int, Ints32] | None = None
@@ -211,13 +221,16 @@ class ParseReading:
             actor_sets: dict[int, frozenset[str]] = {}
             for mention, number in zip(descriptions.mentions.tolist(), descriptions.numbers.tolist(), strict=True):
                 actor_sets[mention] = actor_sets.get(mention, frozenset()) | {descriptions.codes[number]}
-            mentions_by_actors: dict[frozenset[str], list[int]] = {}
+            mentions_by_actors: dict[tuple[frozenset[str], bool], list[int]] = {}
             for mention, codes in actor_sets.items():
-                mentions_by_actors.setdefault(codes, []).append(mention)
+                mentions_by_actors.setdefault((codes, mention in self._coordinations), []).append(mention)
+            # "Britain and France" is neither, but "British troops" may be among "British and French troops".
             pairs = [
                 pair
-                for (actors, mentions), (rivals, rival_mentions) in combinations(mentions_by_actors.items(), 2)
-                if lexicon.are_distinct(actors, rivals)
+                for ((actors, several), mentions), ((rivals, rivals_several), rival_mentions) in combinations(
+                    mentions_by_actors.items(), 2
+                )
+                if lexicon.are_distinct(actors, rivals) or (several != rivals_several and actors != rivals)
                 for pair in product(mentions, rival_mentions)
             ]
             n_distinct, view = len(pairs), self.view
@@ -288,7 +301,7 @@ class ParseReading:
         words: dict[tuple[int, str], int] = {}
         for token in sorted(codes, reverse=True):  # the first token of an actor replaces later ones
             for head in leading_to(paths, self.view, token):
-                for mention in self.by_head[head]:
+                for mention in self._by_member[head]:
                     words |= {(mention, code): token for code in codes[token].split(OF)}
         return words
 

@@ -97,4 +97,16 @@ def mentions(tokens: Tokens, scheme: str | None = None) -> list[list[int]]:
             first, last = span(tokens, parse, head)
             if tokens.sent[first] == tokens.sent[head] == tokens.sent[last]:
                 found.append([first, last + 1, head])
+                members = [
+                    t for t in range(head + 1, len(tokens)) if parse.head[t] == head and parse.link[t] == Role.CONJUNCT
+                ]
+                joining = [
+                    tokens.text[t]
+                    for t in range(head, len(tokens))
+                    if tokens.upos[t] == "CCONJ" and parse.head[t] in (head, *members)
+                ]
+                names = {(tokens.upos[t], int(tokens.sent[t])) for t in (head, *members)}
+                if set(joining) == {"and"} and members and names == {("PROPN", int(tokens.sent[head]))}:
+                    end = span(tokens, parse, members[-1])[1]
+                    found.append([first, end + 1, head])
     return sorted(found, key=lambda mention: (mention[0], -mention[1]))

@@ -23,7 +23,8 @@ the the DET|a a DET|that that DET|every every DET|two two NUM|7 7 NUM|1999 1999 
 dog dog NOUN|dogs dog NOUN|teacher teacher NOUN|king king NOUN|kingdom kingdom NOUN|Union Union PROPN
 Mary Mary PROPN|Peter Peter PROPN|Obama Obama PROPN|Mr. Mr. PROPN|European European PROPN|EU EU PROPN|E.U. E.U. PROPN
 big big ADJ|European european ADJ|poor poor ADJ|attacked attack VERB|attackers attacker NOUN|is be AUX|was be VERB
-quickly quickly ADV|oh oh INTJ|'s 's PART|of of ADP|in in ADP|, , PUNCT|? ? PUNCT|" " PUNCT|$ $ SYM|etc etc X
+and and CCONJ|or or CCONJ|quickly quickly ADV
+oh oh INTJ|'s 's PART|of of ADP|in in ADP|, , PUNCT|? ? PUNCT|" " PUNCT|$ $ SYM|etc etc X
 """.strip()
     .replace("\n", "|")
     .split("|")
@@ -66,7 +67,9 @@ def chains(n_tokens: int) -> st.SearchStrategy[list[int]]:
 
 
 # What phrases are made of, in all three schemes.
-NOMINAL_WORDS = [word for word in WORDS if word[0] in ("dog", "Mary", "the", "big", "two", ",", "'s", "it", "attacked")]
+NOMINAL_WORDS = [
+    word for word in WORDS if word[0] in ("dog", "Mary", "and", "or", "the", "big", "two", ",", "'s", "it", "attacked")
+]
 NOMINAL_LABELS = ["det", "amod", "nummod", "compound", "nmod", "case", "nsubj", "appos", "punct", "conj", "acl"]
 
 

@@ -13,7 +13,11 @@ from corefsample.scorers.log_linear import _feature_codes as codes
 from corefsample.scorers.log_linear import _mention_kernels as mention_kernels
 from corefsample.scorers.log_linear._feature_codes import Atom, Fact
 from corefsample.scorers.log_linear._mention_kernels import U32, Text, bucket, effective_head
-from corefsample.syntax._codes import Column, Gender, Kind, Number, Upos
+from corefsample.syntax._codes import LONGEST_CHAIN, Column, Gender, Kind, Meaning, Number, Role, Upos
+
+# By token, but the last: subject of each verb, whether a conjunction introduces it, whether others are conjoined to the
+# token; and the subject of the main clause of each sentence.
+Clauses = tuple[Ints32, Bools, Bools, Ints32]
 
 
 @inner_kernel
@@ -169,6 +173,92 @@ def fill_salience(facts: Words32, groups: Ints32, atoms: Words32) -> None:
 
 
 @inner_kernel
+def fill_clauses(text: Text, clauses: Clauses) -> None:
+    """Fill the clauses, before which subjects are -1.
+
+    The subject of a relative clause is the noun that it modifies, and a conjoined verb has that of the first verb.
+    """
+    subject, conjunction, joined, main = clauses
+    for t in range(subject.shape[0]):
+        h = text.head[t]
+        if h < 0:
+            continue
+        if text.link[t] == Role.FUNCTION and text.words[t, Column.UPOS] == Upos.SCONJ:
+            conjunction[h] = True
+        joined[h] |= text.link[t] == Role.CONJUNCT
+        if (text.link[t] == Role.SUBJECT or text.link[t] == Role.PASSIVE_SUBJECT) and subject[h] < 0:
+            relative = text.words[t, Column.KIND] == Kind.RELATIVE or text.words[t, Column.KIND] == Kind.DEMONSTRATIVE
+            subject[h] = text.head[h] if relative and text.link[h] == Role.RELATIVE_CLAUSE else t
+            if text.head[h] < 0 and main[text.sent[t]] < 0:
+                main[text.sent[t]] = t
+    for t in range(subject.shape[0]):
+        if subject[t] < 0 and text.link[t] == Role.CONJUNCT and text.head[t] >= 0:
+            subject[t] = subject[text.head[t]]
+
+
+@inner_kernel
+def clause_of(text: Text, t: int, subject: Ints32) -> int:
+    """Head of the clause of a token that has a subject; of the whole sentence if no clause below has any."""
+    steps = 0
+    while text.head[t] >= 0 and steps < LONGEST_CHAIN:
+        link = text.link[t]
+        clausal = link == Role.CLAUSE or link == Role.NOUN_CLAUSE or link == Role.RELATIVE_CLAUSE or link == Role.LIST
+        if subject[t] >= 0 and (clausal or link == Role.CONJUNCT):
+            break
+        t = text.head[t]
+        steps += 1
+    return t
+
+
+@inner_kernel
+def subject_fit(word: Words32, joined: bool, facts: Words32) -> int:
+    """Code of how the facts of a mention fit a subject: a speaker, another number or gender, a pronoun, or a phrase."""
+    number, gender = word[Column.NUMBER], word[Column.GENDER]
+    if word[Column.PERSON] == 1 or word[Column.PERSON] == 2:
+        return codes.FITS_SPEAKER
+    if joined:
+        number, gender = U32(Number.PLURAL), U32(Gender.UNKNOWN)
+    other_number = number != 0 and facts[Fact.NUMBER] != 0 and number != facts[Fact.NUMBER]
+    personal = gender == Gender.MALE or gender == Gender.FEMALE or gender == Gender.ANIMATE
+    if (other_number and gender != Gender.COLLECTIVE) or (personal and facts[Fact.GENDER] == Gender.NEUTER):
+        return codes.FITS_NOT
+    return codes.FITS_PRONOUN if word[Column.KIND] != 0 else codes.FITS
+
+
+@inner_kernel
+def fill_governor(text: Text, i: int, clauses: Clauses, atoms: Words32, facts: Words32) -> None:
+    """Fill who is the subject of the verb that governs the clause of a mention, and of the clause before."""
+    subject, conjunction, joined, main = clauses
+    h = text.mentions[i, 2]
+    clause = clause_of(text, text.governor[h], subject) if text.governor[h] >= 0 else -1
+    first, kind, above, before = clause, 0, -1, -1
+    if clause >= 0 and text.link[clause] == Role.CONJUNCT:
+        first = text.head[clause]
+        before = subject[first] if subject[first] != subject[clause] else -1
+    if before < 0 and text.sent[h] > 0:
+        before = main[text.sent[h] - 1]
+    g = text.head[first] if first >= 0 else -1
+    if g >= 0:
+        verb = clause_of(text, g, subject)
+        above = subject[verb]
+        if text.link[first] == Role.CLAUSE:
+            saying = text.words[g, Column.MEANING] == Meaning.SAYING
+            kind = codes.CLAUSE_OF_VERB + codes.WITH_CONJUNCTION * conjunction[first] + codes.OF_SAYING * saying
+        else:
+            kind = codes.CLAUSE_BESIDE if text.link[first] == Role.LIST else codes.CLAUSE_OF_NOUN
+        facts[i, Fact.ABOVE], facts[i, Fact.VERB_ABOVE] = above + 1, verb + 1
+    elif before >= 0:
+        kind, above = codes.CLAUSE_BEFORE, before
+    if above >= 0:
+        kind += codes.FITS_FACTOR * subject_fit(text.words[above], joined[above], facts[i])
+    atoms[i, Atom.GOVERNED] = kind
+    facts[i, Fact.CONTINUED] = before + 1
+    if joined[h]:
+        with_others = atoms[i, Atom.AFTER] & U32(codes.AFTER_CONJUNCT) != 0
+        facts[i, Fact.JOINED] = codes.COORDINATED if with_others else codes.MEMBER
+
+
+@inner_kernel
 def spoken_before(facts: Words32, i: int) -> int:
     """Code of how often the speaker of i said this person before, and whether others said the other ("you", "I")."""
     n_same, answered = 0, 0
@@ -193,6 +283,10 @@ def encode(text: Text, n_sentences: int, atoms: Words32, facts: Words32) -> None
     open_mentions, groups = np.zeros(codes.DEEPEST, np.int32), np.zeros(codes.GROUP_OTHER + 1, np.int32)
     fill_sentences(text.words, text.sent, quoted, flags)
     style, dialogue = text_style(text.words, n_sentences)
+    flag = np.zeros((2, text.sent.shape[0]), np.bool_)
+    subject, main = np.full(text.sent.shape[0], -1, np.int32), np.full(n_sentences, -1, np.int32)
+    clauses = subject, flag[0], flag[1], main
+    fill_clauses(text, clauses)
     sentence, n_before = -1, 0
     first_persons, second_persons = 0, 0
     n_speakers = 0
@@ -206,6 +300,7 @@ def encode(text: Text, n_sentences: int, atoms: Words32, facts: Words32) -> None
             text, i, last, mention_kernels.mention_kind(text, i, determiner, by_pronoun, by_noun), atoms, facts
         )
         mention_kernels.fill_surroundings(text, i, last, atoms)
+        fill_governor(text, i, clauses, atoms, facts)
         if text.sent[h] != sentence:
             sentence, n_before = text.sent[h], 0
         begun = s > 0 and text.sent[s - 1] == text.sent[s]

@@ -60,7 +60,7 @@ from corefsample.syntax._codes import Column, syntax_codes
 from corefsample.syntax._mentions import NeutralParse
 from corefsample.syntax._words import extra_strings, language_hash, word_rows
 
-VERSION = 3  # of how the loops compute atoms; raise it when they change and the numbers in `_feature_codes` do not
+VERSION = 4  # of how the loops compute atoms; raise it when they change and the numbers in `_feature_codes` do not
 LISTS = ("pronoun", "phrase", "new")
 _MOST_ATOMS = {"i": 4, "k": 4, "pair": 2}  # of each side of a template
 _BEST = {"best.match": codes.BEST_MATCH, "best.near": codes.BEST_NEAR}

@@ -17,12 +17,12 @@ Atom = numbered(
     "ANY KIND CLASS SORT PRONOUN HEAD LEMMA ENDING MEANING UPOS FIRST LAST PREVIOUS BEFORE_PREVIOUS NEXT AFTER_NEXT "
     "BEFORE_HEAD AFTER_HEAD ROLE LINK GOVERNOR GOVERNOR_ROLE ADPOSITION LENGTH MODIFIERS AFTER NUMBER GENDER PERSON "
     "AGREEMENT NESTING OUTER INNER PLACE POSITION QUOTED SAME_BEFORE HEAD_BEFORE FREQUENCY RANK SHARE STYLE DIALOGUE "
-    "SENTENCE NAMING PARTIAL SPOKEN"
+    "SENTENCE NAMING PARTIAL SPOKEN GOVERNED"
 )
 ATOMS = tuple(name.lower() for name in Atom._fields)
 Fact = numbered(
     "CORE FULL LEMMA FORM STEM SENT NUMBER GENDER PERSON CLASS NUMERALS INITIALS ACRONYM FIRST_PERSONS SECOND_PERSONS "
-    "AGREEMENT QUANTITY NAMING SPEAKER TURN SPEAKERS"
+    "AGREEMENT QUANTITY NAMING SPEAKER TURN SPEAKERS ABOVE VERB_ABOVE CONTINUED JOINED"
 )
 NOTHING = 1  # hash of a word that is missing
 
@@ -30,13 +30,19 @@ NOTHING = 1  # hash of a word that is missing
 (
     FIRST, SECOND, THIRD, POSSESSIVE_PRONOUN, REFLEXIVE_PRONOUN, DEMONSTRATIVE_PRONOUN, RELATIVE_PRONOUN, OTHER_PRONOUN,
     EXISTENTIAL_PRONOUN, NAME, NAME_WITH_DETERMINER, DEFINITE, INDEFINITE, DEMONSTRATIVE_NOUN, PRONOUN_POSSESSED,
-    NOUN_POSSESSED, NUMBER, QUANTIFIED, BARE_SINGULAR, BARE_PLURAL, VERBAL, ADJECTIVAL, ADVERBIAL,
-) = range(1, 24)  # fmt: skip
+    NOUN_POSSESSED, NUMBER, QUANTIFIED, BARE_SINGULAR, BARE_PLURAL, VERBAL, ADJECTIVAL, ADVERBIAL, COORDINATION,
+) = range(1, 25)  # fmt: skip
 # Classes of kinds. Those up to CLASS_OTHER_PRONOUN are pronouns.
 (
     CLASS_SPEAKER, CLASS_THIRD, CLASS_DEMONSTRATIVE, CLASS_OTHER_PRONOUN, CLASS_NAME, CLASS_DEFINITE, CLASS_POSSESSED,
-    CLASS_INDEFINITE, CLASS_BARE, CLASS_CLAUSE,
-) = range(1, 11)  # fmt: skip
+    CLASS_INDEFINITE, CLASS_BARE, CLASS_CLAUSE, CLASS_COORDINATION,
+) = range(1, 12)  # fmt: skip
+CLASS_OF_KIND = (
+    0, CLASS_SPEAKER, CLASS_SPEAKER, CLASS_THIRD, CLASS_THIRD, CLASS_THIRD, CLASS_DEMONSTRATIVE, CLASS_OTHER_PRONOUN,
+    CLASS_OTHER_PRONOUN, CLASS_OTHER_PRONOUN, CLASS_NAME, CLASS_NAME, CLASS_DEFINITE, CLASS_INDEFINITE, CLASS_DEFINITE,
+    CLASS_POSSESSED, CLASS_POSSESSED, CLASS_BARE, CLASS_INDEFINITE, CLASS_BARE, CLASS_BARE, CLASS_CLAUSE, CLASS_CLAUSE,
+    CLASS_CLAUSE, CLASS_COORDINATION,
+)  # fmt: skip
 
 # Sorts of mentions: pronouns by person and number, names and nouns by number.
 (
@@ -56,12 +62,17 @@ QUOTATION_SENTENCES = 6
 APPOSITION_WORDS = 8
 SHORT_SENTENCE = 4
 # Flags of what hangs on a head behind it, and of sentences.
+MEMBER, COORDINATED = 1, 2  # a phrase whose head others are joined to; a phrase with all of them
 AFTER_RELATIVE, AFTER_CLAUSE, AFTER_NOUN, AFTER_APPOSITION, AFTER_CONJUNCT, AFTER_DETERMINED = 1, 2, 4, 8, 16, 32
 SENTENCE_INTERJECTION, SENTENCE_QUESTION, SENTENCE_SHORT, NO_SENTENCE = 1, 2, 4, 8
 THIRD_PERSON = 3
 GROUP_HE, GROUP_SHE, GROUP_OTHER_SINGULAR, GROUP_OTHER = 1, 2, 3, 4  # of third persons
 RANK_FIRST, RANK_SECOND, RANK_OTHER = 1, 2, 3
 PRONOUN_SHARES, RIVAL_SHARE = (0.01, 0.03, 0.08), 0.3
+# What governs the clause of a mention: a verb of saying or another one, with a conjunction or without; a noun; a verb
+# beside it; or nothing, after a clause with a subject. How the mention fits the subject there is multiplied and added.
+CLAUSE_OF_VERB, WITH_CONJUNCTION, OF_SAYING, CLAUSE_OF_NOUN, CLAUSE_BESIDE, CLAUSE_BEFORE = 1, 1, 2, 5, 6, 7
+FITS_SPEAKER, FITS_NOT, FITS_PRONOUN, FITS, FITS_FACTOR = 1, 2, 3, 4, 8
 # Several small codes in one atom: each is multiplied by its factor and added.
 AGREEMENT_FACTORS = (3, 20)  # gender, person
 OUTER_FACTOR, PLACE_FACTOR, SENTENCE_FACTOR = 32, 4, 8
@@ -83,7 +94,7 @@ MANY_SPEAKERS = 2  # steps of SPEAKER_SHARES
 
 PairAtom = numbered(
     "NOTHING SENTENCES MENTIONS MATCH OVERLAP SYNTAX AGREE AGREEING_BETWEEN NAMES_BETWEEN PRONOUNS_BETWEEN QUOTES "
-    "OTHERS_BETWEEN CLASH DESCRIBED SPEAKERS"
+    "OTHERS_BETWEEN CLASH DESCRIBED SPEAKERS GOVERNS RAISED"
 )
 PAIR_ATOMS = tuple(name.lower() for name in PairAtom._fields)
 # How two phrases match; each is divided by their numerals (none, the same, others).
@@ -107,6 +118,9 @@ S_APART, S_SIBLINGS, S_FACTOR = 224, 1024, 32
 AGREES, DIFFERS, ALIKE, GENDER_DIFFERS = 1, 2, 2, 3
 AGREE_FACTORS = (3, 12)  # gender, person
 QUOTED_TOGETHER, QUOTED_APART = 3, 4
+# A candidate is the subject above the mention's clause, a part of it (possessor, modifier), one of its members, or
+# another noun there; the same for the subject of the clause before; or the mention is that of the candidate.
+G_SUBJECT, G_PART, G_MEMBER, G_OTHER, G_CONTINUED, G_BELOW = 1, 2, 3, 4, 4, 8
 MOST_NAMES, MOST_OTHERS = 8, 7
 # Who speaks: turns between two mentions, whether one speaker says both, and the number of speakers of the document.
 MOST_TURNS, SAME_SPEAKER, MOST_SPEAKERS, SPEAKERS_FACTOR = 3, 4, 3, 8
@@ -120,6 +134,11 @@ CLASH_PENALTY = 5.0
 # class, or of which nothing is known. More is added for a name that is a subject, and for a group and its members,
 # whose numbers differ. Nothing is added in training, whose texts have few such descriptions.
 DESCRIPTION_BONUSES = (0.0, 6.5, 4.5, 4.0)
+# Added to the score of "it" or "they" in the subject of a clause that a verb of saying governs, and the verb's subject
+# or its possessor, of which training has too few; of a pronoun that is subject, and the subject before it, if that is
+# a name of a group or several names; and of a name and the pronoun of its reported clause, which begins the text.
+RAISED_SAYING, RAISED_CONTINUED, RAISED_BELOW = 1, 2, 3
+GOVERNOR_BONUSES = (0.0, 4.0, 1.5, 6.0)
 UNKNOWN_NAME = 3  # index of names of which nothing is known, and of persons of whom nothing else is
 SUBJECT_BONUS, MEMBERS_BONUS, MODIFIED_PENALTY = 1.5, 2.0, 1.0
 DESCRIBED_WITHIN = 3  # code of the distance in sentences: up to two apart

@@ -123,7 +123,7 @@ def score_row(
     """Fill the scores of i's candidates and, into best (2,), its best match and how far that is; return NEW's score.
 
     pair (N_PAIR_ATOMS,), zeros before the first row, and between (3,) are for `compare`.
-    with_bonus : add `DESCRIPTION_BONUSES`, which training does not.
+    with_bonus : add `DESCRIPTION_BONUSES` and `GOVERNOR_BONUSES`, which training does not.
     """
     mask = U32(weights.shape[0] - 1)
     between[0], between[1], between[2] = 0, 0, 0
@@ -137,6 +137,7 @@ def score_row(
         row[k] = summed(weights, buckets, group.pair) - codes.CLASH_PENALTY * pair[PairAtom.CLASH]
         if with_bonus:
             row[k] += description_bonus(doc, i, k, pair[PairAtom.DESCRIBED])
+            row[k] += codes.GOVERNOR_BONUSES[pair[PairAtom.RAISED]]
     score = 0.0
     for t in range(hashed.new.shape[1]):
         score += float(weights[new_bucket(hashed.new[i, t], hashed.new_best[t], best[0], best[1], mask)])

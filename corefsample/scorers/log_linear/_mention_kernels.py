@@ -29,6 +29,7 @@ PRONOUN_KINDS[Kind.REFLEXIVE] = codes.REFLEXIVE_PRONOUN
 PRONOUN_KINDS[Kind.DEMONSTRATIVE] = codes.DEMONSTRATIVE_PRONOUN
 PRONOUN_KINDS[Kind.RELATIVE] = codes.RELATIVE_PRONOUN
 PRONOUN_KINDS[Kind.EXISTENTIAL] = codes.EXISTENTIAL_PRONOUN
+CLASS_OF_KIND = np.array(codes.CLASS_OF_KIND)
 
 
 class Text(NamedTuple):
@@ -120,6 +121,8 @@ def fill_phrase(text: Text, i: int, last: int, atoms: Words32, facts: Words32) -
         if text.words[t, Column.INITIAL] != 0 and upos != Upos.DET and t < last + codes.INITIALS_AFTER_HEAD:
             initials = initials * U32(syntax_codes.DJB2_FACTOR) + text.words[t, Column.INITIAL]
             n_initials += 1
+        if kind == Kind.INDEFINITE and text.words[t, Column.NUMBER] == Number.PLURAL:  # both countries
+            numerals = mix(numerals, text.words[t, Column.FORM])
         if (
             upos == Upos.PUNCT
             or (upos == Upos.PART and t == e - 1)
@@ -163,7 +166,8 @@ def mention_kind(text: Text, i: int, determiner: int, by_pronoun: int, by_noun: 
         return codes.ADJECTIVAL
     if determiner >= 0:
         by = text.words[determiner, Column.KIND]
-        if by == Kind.DEFINITE_ARTICLE:
+        both = by == Kind.INDEFINITE and text.words[determiner, Column.NUMBER] == Number.PLURAL
+        if by == Kind.DEFINITE_ARTICLE or both:
             return codes.DEFINITE
         if by == Kind.INDEFINITE_ARTICLE:
             return codes.INDEFINITE
@@ -183,24 +187,9 @@ def mention_kind(text: Text, i: int, determiner: int, by_pronoun: int, by_noun: 
 @inner_kernel
 def kind_class(kind: int, person: int) -> int:
     """Class of a kind of mention; possessive and reflexive pronouns of the speaker count as the speaker."""
-    of_speaker = codes.POSSESSIVE_PRONOUN <= kind <= codes.REFLEXIVE_PRONOUN and (person == 1 or person == 2)
-    if kind <= codes.SECOND or of_speaker:
-        return codes.CLASS_SPEAKER
-    if kind <= codes.REFLEXIVE_PRONOUN:
-        return codes.CLASS_THIRD
-    if kind == codes.DEMONSTRATIVE_PRONOUN:
-        return codes.CLASS_DEMONSTRATIVE
-    if kind <= codes.EXISTENTIAL_PRONOUN:
-        return codes.CLASS_OTHER_PRONOUN
-    if kind <= codes.NAME_WITH_DETERMINER:
-        return codes.CLASS_NAME
-    if kind == codes.DEFINITE or kind == codes.DEMONSTRATIVE_NOUN:
-        return codes.CLASS_DEFINITE
-    if kind == codes.PRONOUN_POSSESSED or kind == codes.NOUN_POSSESSED:
-        return codes.CLASS_POSSESSED
-    if kind == codes.INDEFINITE or kind == codes.QUANTIFIED:
-        return codes.CLASS_INDEFINITE
-    return codes.CLASS_BARE if kind <= codes.BARE_PLURAL else codes.CLASS_CLAUSE
+    speaker = (person == 1 or person == 2) and kind <= codes.REFLEXIVE_PRONOUN
+    group: int = codes.CLASS_SPEAKER if speaker else CLASS_OF_KIND[kind]
+    return group
 
 
 @inner_kernel
@@ -239,6 +228,9 @@ def fill_head(text: Text, i: int, last: int, kind: int, atoms: Words32, facts: W
         for t in range(text.mentions[i, 0], last):
             if text.words[t, Column.MEANING] != 0:
                 meaning = text.words[t, Column.MEANING] + U32(codes.NAME_MEANING)
+    joined = after & U32(codes.AFTER_CONJUNCT) != 0 and group == codes.CLASS_NAME
+    if joined:
+        kind, group, meaning, gender = codes.COORDINATION, codes.CLASS_COORDINATION, U32(0), U32(0)
     atoms[i, Atom.ANY], atoms[i, Atom.KIND], atoms[i, Atom.CLASS] = 1, kind, group
     atoms[i, Atom.SORT] = sort
     atoms[i, Atom.HEAD] = text.words[h, Column.FORM] if pronoun else text.known_forms[last]
@@ -255,8 +247,15 @@ def fill_head(text: Text, i: int, last: int, kind: int, atoms: Words32, facts: W
     facts[i, Fact.STEM], facts[i, Fact.SENT] = text.words[last, Column.STEM], text.sent[h]
     facts[i, Fact.NUMBER], facts[i, Fact.GENDER], facts[i, Fact.PERSON] = number, gender, person
     facts[i, Fact.CLASS], facts[i, Fact.AGREEMENT] = group, agreement
+    if joined:  # matches the same names only
+        for fact in (Fact.LEMMA, Fact.FORM, Fact.STEM, Fact.CORE):
+            facts[i, fact] = facts[i, Fact.FULL]
+        atoms[i, Atom.HEAD], atoms[i, Atom.LEMMA] = codes.NOTHING, codes.NOTHING
     facts[i, Fact.SPEAKER], facts[i, Fact.TURN] = text.speaker[h], text.turn[h]
     naming = text.words[last, Column.NAMING]
+    for t in range(h + 1, text.mentions[i, 1] if joined else h):  # what all members are
+        if text.head[t] == h and text.link[t] == Role.CONJUNCT:
+            naming &= text.words[t, Column.NAMING]
     if group == codes.CLASS_NAME:
         naming = name_naming(text, i, last, gender, facts)
     for t in range(text.mentions[i, 0], last):

@@ -233,14 +233,20 @@ def description_bonus_index(doc: Encoded, i: int, k: int, code: int, sentences: 
     """Index in `DESCRIPTION_BONUSES`: above 0 for a new description with at most one modifier and a name close by.
 
     An acronym that was read as a noun is a name. A description can also mean an indefinite noun of its class: a
-    singular one, or members of a group.
+    singular one, or members of a group. A plural one with a number or of the class of names means their coordination.
     """
     atoms, facts, naming = doc.atoms, doc.facts, doc.facts[i, Fact.NAMING]
-    if naming == 0 or facts[i, Fact.CLASS] != codes.CLASS_DEFINITE or sentences > codes.DESCRIBED_WITHIN:
+    if facts[i, Fact.CLASS] != codes.CLASS_DEFINITE or sentences > codes.DESCRIBED_WITHIN:
         return 0
     if atoms[i, Atom.MODIFIERS] > 1 or atoms[i, Atom.AFTER] + atoms[i, Atom.SAME_BEFORE] + atoms[i, Atom.HEAD_BEFORE]:
         return 0
     singular, naming_k = facts[i, Fact.NUMBER] == Number.SINGULAR, facts[k, Fact.NAMING]
+    if facts[k, Fact.CLASS] == codes.CLASS_COORDINATION:  # the two countries, the two
+        how = description_match(naming, naming_k)
+        counted = facts[i, Fact.NUMERALS] != 0 and how != codes.M_DESCRIBES_OTHER
+        return 0 if singular else 1 if how == codes.M_DESCRIBES else codes.UNKNOWN_NAME * counted
+    if naming == 0:
+        return 0
     how = (code - 1) // codes.MATCH_FACTOR
     if how == codes.M_NONE and facts[k, Fact.ACRONYM] != 0 and naming_k == 0:
         how = description_match(naming, ORGANISATIONS)
@@ -268,6 +274,32 @@ def description_bonus_index(doc: Encoded, i: int, k: int, code: int, sentences: 
 
 
 @inner_kernel
+def governor_bonus_index(doc: Encoded, i: int, k: int, pair: Words32) -> int:
+    """Index in `GOVERNOR_BONUSES` of a pair that agrees, by its atoms GOVERNS and DESCRIBED.
+
+    Above 0 for "it", "they" and descriptions in the subject of their clause, and a name or noun.
+    """
+    facts, code = doc.facts, 0 + pair[PairAtom.GOVERNS]
+    below = code > codes.G_BELOW
+    pronoun, phrase = (k, i) if below else (i, k)
+    h, gender = doc.mentions[pronoun, 2], facts[pronoun, Fact.GENDER]
+    role = doc.role[doc.head[h]] if doc.link[h] == Role.POSSESSOR else doc.role[h]
+    is_subject = role == Role.SUBJECT or role == Role.PASSIVE_SUBJECT
+    if code == 0 or not is_subject or facts[phrase, Fact.CLASS] <= codes.CLASS_OTHER_PRONOUN:
+        return 0
+    third = facts[pronoun, Fact.CLASS] == codes.CLASS_THIRD and gender != Gender.MALE and gender != Gender.FEMALE
+    kind = doc.atoms[pronoun, Atom.GOVERNED] % U32(codes.FITS_FACTOR)
+    if third and (below or code <= codes.G_PART) and codes.OF_SAYING < kind < codes.CLAUSE_OF_NOUN:
+        return (codes.RAISED_BELOW if facts[pronoun, Fact.SENT] == 0 else 0) if below else codes.RAISED_SAYING
+    if third and code == codes.G_SUBJECT and 0 < kind < codes.CLAUSE_OF_NOUN:
+        return codes.RAISED_CONTINUED
+    actor = facts[k, Fact.NAMING] & U32(ORGANISATIONS | Naming.COUNTRY) != 0
+    actor = actor or facts[k, Fact.JOINED] == codes.COORDINATED
+    continued = code == codes.G_CONTINUED + codes.G_SUBJECT and (third or pair[PairAtom.DESCRIBED] != 0)
+    return codes.RAISED_CONTINUED * (continued and actor)
+
+
+@inner_kernel
 def description_bonus(doc: Encoded, i: int, k: int, index: int) -> float:
     """What is added to the score of a pair with this index of `described`."""
     if index == 0:
@@ -291,6 +323,32 @@ def speakers(facts: Words32, i: int, k: int) -> int:
     n_turns = turns if turns < codes.MOST_TURNS else codes.MOST_TURNS
     code: int = 1 + n_turns + codes.SAME_SPEAKER * same + codes.SPEAKERS_FACTOR * (0 + facts[i, Fact.SPEAKERS])
     return code
+
+
+@inner_kernel
+def part_of(doc: Encoded, k: int, subject: int) -> int:
+    """What a mention is of a subject, by the token that is its head: it, a part or a member of it, or nothing (0)."""
+    h = doc.mentions[k, 2]
+    if subject < 0 or (h != subject and doc.head[h] != subject):
+        return 0
+    link = doc.link[h]
+    if link == Role.CONJUNCT or doc.facts[k, Fact.JOINED] == codes.MEMBER:
+        return codes.G_MEMBER
+    if h == subject:
+        return codes.G_SUBJECT
+    is_part = link == Role.POSSESSOR or link == Role.COMPOUND or link == Role.NOUN_MODIFIER
+    return codes.G_PART if is_part else 0
+
+
+@inner_kernel
+def governs(doc: Encoded, i: int, k: int) -> int:
+    """Code of whether a mention governs the clause of another one: see `G_SUBJECT`."""
+    facts = doc.facts
+    above, before = part_of(doc, k, 0 + facts[i, Fact.ABOVE] - 1), part_of(doc, k, 0 + facts[i, Fact.CONTINUED] - 1)
+    verb, below = 0 + facts[i, Fact.VERB_ABOVE] - 1, part_of(doc, i, 0 + facts[k, Fact.ABOVE] - 1)
+    if above == 0 and verb >= 0 and doc.governor[doc.mentions[k, 2]] == verb:
+        return codes.G_OTHER
+    return above or (codes.G_CONTINUED + before if before else codes.G_BELOW + below if below else 0)
 
 
 @inner_kernel
@@ -331,6 +389,8 @@ def compare(doc: Encoded, i: int, k: int, between: Ints32, pair: Words32) -> int
     pair[PairAtom.CLASH] = quantity_i != 0 and quantity_k != 0 and quantity_i != quantity_k
     pair[PairAtom.DESCRIBED] = description_bonus_index(doc, i, k, code, pair[PairAtom.SENTENCES], agrees)
     pair[PairAtom.SPEAKERS] = speakers(facts, i, k)
+    pair[PairAtom.GOVERNS] = governs(doc, i, k)
+    pair[PairAtom.RAISED] = governor_bonus_index(doc, i, k, pair) if agrees else 0
     between[0] += agrees
     between[1] += agrees and facts[k, Fact.CLASS] == codes.CLASS_NAME
     alike_k = facts[k, Fact.AGREEMENT] == facts[i, Fact.AGREEMENT]

@@ -127,6 +127,10 @@ def separated(text: str) -> set[frozenset[str]]:
             {("The president", "Georgia")},
         ),
         ("She PRON 2 nsubj\nsaw VERB 0 root\nherself PRON 2 obj", set()),
+        (
+            "Iran PROPN 4 nsubj\nand CCONJ 3 cc\nIraq PROPN 1 conj\nleft VERB 0 root\nfor ADP 6 case\nIran PROPN 4 obl",
+            {("Iran and Iraq", "Iran"), ("Iran and Iraq", "Iraq"), ("Iran", "Iraq")},
+        ),
         ("They PRON 2 nsubj\nsaw VERB 0 root\neach DET 4 det\nother ADJ 2 obj", set()),
         ("His PRON 2 nmod:poss\nfather NOUN 3 nsubj\nslept VERB 0 root", {("His father", "His")}),
         ("He PRON 2 nsubj\nsaid VERB 0 root\nshe PRON 4 nsubj\nsaw VERB 2 ccomp\nhim PRON 4 obj", {("she", "him")}),

@@ -123,6 +123,19 @@ def test_a_passive_subject_is_never_read_as_a_subject_by_its_first_letters() -> 
 # --- names and mentions ------------------------------------------------------------------------------------
 
 
+def test_a_coordination_is_described_by_all_its_members_and_is_none_of_them() -> None:
+    sentence = "Iraq/PROPN>4:nsubj and/CCONJ>3:cc Iran/PROPN>1:conj left=leave/VERB>0:root"
+    tokens = er.parsed(sentence, "they/PRON>2:nsubj attacked=attack/VERB>0:root")
+    mentions = np.array([[0, 3, 0], [0, 1, 0], [2, 3, 2], [4, 5, 4]], np.int32)
+    matches = match_document(tokens, mentions, load_rules("attack", "extended"), load_lexicon(), DAY)
+    assert described_as(matches, 4) == [{"IRQ", "IRN"}, {"IRQ"}, {"IRN"}, set()]
+    assert matches.apart is not None
+    assert {frozenset(pair) for pair in matches.apart.tolist()} == {
+        frozenset(pair) for pair in ((0, 1), (0, 2), (1, 2))
+    }
+    assert evaluate_clustering(matches, [0, 1, 2, 0]) == (("IRN",), ("IRQ",))
+
+
 def test_tokens_outside_mentions_neither_describe_nor_act() -> None:
     sentence = "Iraq/PROPN>2:nsubj attacked=attack/VERB>0:root Kuwait/PROPN>2:obj"
     tokens = er.parsed(sentence, "it/PRON>2:nsubj attacked=attack/VERB>0:root")

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 from encoded_texts import atoms, encoded, pairs_of
+from places import TEST_DATA
+from references import events as event_references
 from references import mention_ranking as ranking_references
 from strategies import parses as strategies
 
@@ -209,6 +211,21 @@ def test_what_a_name_means_is_in_its_words_and_around_it(text: str, naming: str)
     assert first["naming"] == sum(getattr(Naming, name) for name in naming.split())
 
 
+GOVERNORS = (TEST_DATA / "governors.txt").read_text(encoding="utf-8").splitlines()
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize("case", [line for line in GOVERNORS if not line.startswith("#")])
+def test_the_subject_above_a_clause_governs_it(case: str) -> None:
+    text, later, expected = case.split(" | ")
+    tokens = event_references.parsed(*text.split(" ; "))
+    spans = mentions_from_parse(tokens, scheme="ud2").tolist()
+    names = [" ".join(tokens.text[start:end]) for start, end, _ in spans]
+    pairs, i = pairs_of(encoded(tokens, spans, scheme="ud2")), names.index(later)
+    found = {f"{names[k]} {pairs[i, k]['governs']} {pairs[i, k]['raised']}" for k in range(i)}
+    assert {line for line in found if not line.endswith(" 0 0")} == {*expected.split("; ")}
+
+
 def style(n_tokens: int, n_sentences: int, n_marked: int, word: str) -> dict[str, int]:
     """Atoms of a document of so many tokens, some of which are a certain word."""
     form, upos = word.split("/")
@@ -386,7 +403,7 @@ def test_mentions_of_the_parse_have_the_gold_of_their_span_or_head_or_are_alone(
     [
         ([[0, 3, 2]], ["a"], ["a", None]),
         ([[1, 3, 2]], ["a"], [None, "a"]),
-        ([[1, 4, 2]], ["a"], ["a", None]),  # the same head: the first found one of this head has it
+        ([[1, 4, 2]], ["a"], [None, "a"]),  # the same head: the shortest of this head has it, no coordination
         ([[0, 3, 2], [1, 3, 2]], ["a", "b"], ["a", "b"]),
         ([[0, 2, 1]], ["a"], [None, None]),
         ([[0, 3, 2], [0, 4, 2]], ["a", "b"], ["a", "b"]),

@@ -437,6 +437,15 @@ def test_the_score_of_a_description_and_a_name_is_raised(name: str, description:
     assert np.log(distribution.probs[0] / distribution.new_probs[1]) == pytest.approx(bonus)
 
 
+@pytest.mark.kernels
+@pytest.mark.parametrize(("verb", "bonus"), [("say", 4.0), ("see", 1.5)])
+def test_the_score_of_a_subject_and_it_in_a_reported_clause_is_raised(verb: str, bonus: float) -> None:
+    text = f"Zyx Zyx PROPN 2 nsubj\nsaid {verb} VERB 0 root\nit it PRON 4 nsubj\nfell fall VERB 2 ccomp"
+    tokens = reference.parsed(text)
+    distribution = pruned(model(scale=0.0), tokens, [(0, 1, 0), (2, 3, 2)], min_prob=0.0, scheme="ud2").distribution
+    assert np.log(distribution.probs[0] / distribution.new_probs[1]) == pytest.approx(bonus)
+
+
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("pronoun", ["He", "She"])
 def test_he_and_she_do_not_take_plural_nouns(pronoun: str, scheme: str) -> None:
