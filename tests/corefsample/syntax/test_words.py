@@ -12,7 +12,7 @@ from corefsample.languages._language import load_language
 from corefsample.syntax._codes import UPOS, Column, Gender, Kind, Meaning, Number
 from corefsample.syntax._words import language_hash, word_hash, word_rows
 
-LISTS = 261496240
+LISTS = 3507226978
 GRAMMAR = [Column.KIND, Column.PERSON, Column.NUMBER, Column.GENDER]
 
 
