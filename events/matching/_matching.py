@@ -192,8 +192,9 @@ class ParseReading:
             if label == "conj":
                 first[token] = first.get(self.view.heads[token], self.view.heads[token])
                 whole = [mention for mention in self.by_head[first[token]] if mentions[mention, 1] > token]
-                self._by_member[token] += whole
-                self._coordinations.update(whole)
+                if len(whole) < len(self.by_head[first[token]]):  # the first member is a mention by itself
+                    self._by_member[token] += whole
+                    self._coordinations.update(whole)
         self._described: dict[tuple[str, ...], _Descriptions] = {}
         self._with_inferred: dict[tuple[tuple[str, ...], bool], _Descriptions] = {}
         self._apart: tuple[Ints32, int, Ints32] | None = None
