@@ -23,7 +23,8 @@ Atoms of a mention
     and second persons), sentence (interjection first, question, short; and the sentence before); naming (what a
     description can mean, and what a name means, by the lists `descriptions` of the language and by the text around the
     name), partial (1 in training texts in which only some kinds of entities are annotated), spoken (of "I",
-    "we" and "you": how often this speaker and others spoke of that person before; the number of speakers).
+    "we" and "you": how often this speaker and others spoke of that person before; the number of speakers), governed
+    (what governs the clause, and how the mention fits the subject there).
     A head, lemma or word that is not in the model's vocabulary is replaced by its ending.
 Atoms of a pair
     sentences, mentions (distance); match (of strings, heads, modifiers and numerals; of a description with what a name
@@ -32,7 +33,9 @@ Atoms of a pair
     (like pronouns), others_between (of "I" the second persons and the reverse); quotes; clash (one person and several,
     whose score is reduced by `CLASH_PENALTY` whatever the weights are); described (a new description and a name
     close by that it can mean, whose score is raised by `DESCRIPTION_BONUSES`); speakers (of "I", "we" and "you":
-    whether one speaker says both, turns between them, the number of speakers).
+    whether one speaker says both, turns between them, the number of speakers); governs (whether one is the subject of
+    the verb that governs the clause of the other one, or of the clause before, or a part of it), raised (whether its
+    score is raised by `GOVERNOR_BONUSES`).
 """
 
 from __future__ import annotations
