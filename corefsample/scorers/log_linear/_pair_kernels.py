@@ -296,7 +296,7 @@ def governor_bonus_index(doc: Encoded, i: int, k: int, pair: Words32) -> int:
     actor = facts[k, Fact.NAMING] & U32(ORGANISATIONS | Naming.COUNTRY) != 0
     actor = actor or facts[k, Fact.JOINED] == codes.COORDINATED
     continued = code == codes.G_CONTINUED + codes.G_SUBJECT and (third or pair[PairAtom.DESCRIBED] != 0)
-    return codes.RAISED_CONTINUED * (continued and actor)
+    return codes.RAISED_CONTINUED if continued and actor else 0
 
 
 @inner_kernel
