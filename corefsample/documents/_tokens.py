@@ -79,6 +79,10 @@ class Tokens(ByValue, HtmlTable):
             object.__setattr__(tokens, name, column)
         return tokens
 
+    def with_valid(self, **columns: Any) -> Self:
+        """Tokens with other columns, which are known to satisfy the rules."""
+        return self.from_valid(**{name: getattr(self, name) for name in Tokens.__slots__} | columns)
+
     @property
     def written(self) -> Sequence[str]:
         """Words as they are written in the document; in `text`, capitals may have been rewritten for the parser."""

@@ -1,7 +1,7 @@
 """Resources of a language, read from a folder; features of the parse need none of them.
 
 A language is a folder with `language.yaml`, whose fields are those of `Language`, and perhaps the word lists
-`nouns.txt`, `descriptions.txt` and `given_names.txt`, with lines "class: word word ...". In the package it may have
+`nouns.txt`, `descriptions.txt`, `given_names.txt` and `verbs.txt`, with lines "class: word word ...". In the package it may have
 `countries.yaml`, a lexicon as `events` reads it. A language without a folder has the resources of `none`: only what the
 universal features of a parse say.
 """
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 ENGLISH, NONE = "en", "none"
 LANGUAGE_FIELDS = ("lang", "language")  # of documents' metadata
 _PACKAGE = Path(__file__).parent
-_WORD_LISTS = ("nouns", "descriptions", "given_names")
+_WORD_LISTS = ("nouns", "descriptions", "given_names", "verbs")
 _OF_THREE_LETTERS = {"eng": "en", "spa": "es", "rus": "ru", "kor": "ko", "deu": "de", "fra": "fr"}
 _UNKNOWN_CODES = ("", "xx", "mul", "und", NONE)  # of spaCy's multilingual pipelines, and of ISO 639-2
 
@@ -107,6 +107,8 @@ class Language(msgspec.Struct, frozen=True, eq=False, dict=True, omit_defaults=T
         Words by class: male, female, person, group, place, time, ...
     descriptions
         Nouns by the classes of what they can describe, and of names that contain them: armed, company, party, ...
+    verbs
+        Inflected forms of verbs, as templates, by regular expressions of the whole verb: see `inflected`.
     """
 
     code: str = NONE
@@ -131,6 +133,7 @@ class Language(msgspec.Struct, frozen=True, eq=False, dict=True, omit_defaults=T
     nouns: dict[str, Words] = {}
     given_names: dict[str, Words] = {}
     descriptions: dict[DescriptionClass, Words] = {}
+    verbs: dict[str, Words] = {}
 
     def __repr__(self) -> str:
         return f"Language({self.code!r}, resources {self.resources!r})"
@@ -153,7 +156,8 @@ class Language(msgspec.Struct, frozen=True, eq=False, dict=True, omit_defaults=T
     @cached_property
     def checksum(self) -> int:
         """CRC-32 of all resources that decide mentions and features."""
-        return zlib.crc32(msgspec.json.encode(msgspec.structs.replace(self, code=NONE, resources=NONE, words={})))
+        resources = msgspec.structs.replace(self, code=NONE, resources=NONE, words={}, verbs={})
+        return zlib.crc32(msgspec.json.encode(resources))
 
     @cached_property
     def noun_classes(self) -> Mapping[str, str]:
@@ -196,14 +200,24 @@ class Language(msgspec.Struct, frozen=True, eq=False, dict=True, omit_defaults=T
         lemma = [each.partition(rule.separator)[0] or each for each in tokens.lemma]
         tags = [str(tag or "").partition(rule.separator)[0] for tag in tokens.extra.get("xpos", [""] * len(tokens))]
         upos = [rule.upos.get(tag, own) for tag, own in zip(tags, tokens.upos, strict=True)]
-        columns: dict[str, Any] = {name: getattr(tokens, name) for name in type(tokens).__slots__}
-        return type(tokens).from_valid(**{**columns, "lemma": lemma, "upos": upos})
+        return tokens.with_valid(lemma=lemma, upos=upos)
 
     def is_reflexive(self, word: str, feats: str | None = None) -> bool:
         """True if a word refers to the subject of its verb, by its features or its ending ("herself")."""
         if not self.lists_first and feats and ("Reflex=Yes" in feats or "PronType=Rcp" in feats):
             return True
         return word.lower().endswith(self.reflexive_endings)
+
+    def inflected(self, verb: str) -> list[str]:
+        """Inflected forms of a verb, in lower case, by the first pattern of `verbs` that matches the whole verb.
+
+        Examples
+        --------
+        >>> load_language("en").inflected("strike")
+        ['strikes', 'struck', 'stricken', 'striking']
+        """
+        matches = ((re.fullmatch(pattern, verb), forms) for pattern, forms in self.verbs.items())
+        return next(([match.expand(form) for form in forms] for match, forms in matches if match), [])
 
     def to_json(self) -> dict[str, Any]:
         """Code and folder, and all resources if the folder is not one of the package."""

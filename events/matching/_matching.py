@@ -117,14 +117,15 @@ def match_rules(
     """
     readable = readable_schemes(tokens.dep, scheme)
     words = rule_words(rules)
-    readings: dict[str, ParseReading] = {}
+    readings: dict[tuple[str, tuple[str, ...]], ParseReading] = {}
     readings_by_rule: list[list[RuleReading]] = []
     for rule in rules:
-        served = served_schemes(rule, readable)
-        for name in served:
-            if name not in readings:
-                readings[name] = ParseReading(tokens, mentions, name, words, rule.language)
-        readings_by_rule.append([RuleReading(readings[name], rule) for name in served])
+        served, for_rule = served_schemes(rule, readable), with_forms(tokens, rule)
+        keys = [(name, () if for_rule is tokens else tuple(for_rule.lemma)) for name in served]
+        for key in keys:
+            if key not in readings:
+                readings[key] = ParseReading(for_rule, mentions, key[0], words, rule.language)
+        readings_by_rule.append([RuleReading(readings[key], rule) for key in keys])
     any_reading = next(iter(readings.values()))
     if names is None and any(reading.is_filled for of_rule in readings_by_rule for reading in of_rule):
         names = lexicon.match(tokens.text, any_reading.view.heads, date, tokens.lemma)
@@ -134,6 +135,18 @@ def match_rules(
 def rule_words(rules: Iterable[Rule]) -> frozenset[str]:
     """Lemmas that triggers of the rules can have."""
     return frozenset(word for rule in rules for frame in rule.frames for word in frame.words)
+
+
+def with_forms(tokens: Tokens, rule: Rule) -> Tokens:
+    """Tokens in which each verb that has a form of a rule's word has this word as its lemma.
+
+    Lemmatisers are wrong about many forms ("raped" is "ra" or "rap"), so that the rule would never find them.
+    """
+    lemmas = [
+        rule.forms.get(text.lower(), lemma) if upos == "VERB" else lemma
+        for text, lemma, upos in zip(tokens.text, tokens.lemma, tokens.upos, strict=True)
+    ]
+    return tokens if lemmas == [*tokens.lemma] else tokens.with_valid(lemma=lemmas)
 
 
 def distinct_actors(

@@ -14,6 +14,7 @@ import numpy as np
 from corefsample._arrays import Bools, Ints, Ints32
 from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._faults import Fault
+from corefsample.documents._tokens import Tokens
 from corefsample.errors import InputError, ParameterError
 from corefsample.formats.scored._stream import DocumentStream
 from corefsample.syntax._schemes import SCHEMES, declared_scheme, fitting_schemes
@@ -164,6 +165,11 @@ class RuleMatcher:
             default_bits = reduce(or_, (bit for bit, required in bits if by_default and not required), 0)
             self._frame_bits.append((reduce(or_, (bit for bit, _ in bits), 0), default_bits))
         self._lemmas = _cached_flags(lambda words: [by_lemma.get(word.lower(), 0) for word in words])
+        # The same of the form of a verb, and the bits of all frames for a verb
+        self._word_of_form = {form: word for rule in self.rules for form, word in rule.forms.items()}
+        by_form = {form: by_lemma.get(word, 0) for form, word in self._word_of_form.items()}
+        self._forms = _cached_flags(lambda words: [by_form.get(word.lower(), 0) for word in words])
+        self._verbs = _cached_flags(lambda words: [-(word == "VERB") for word in words])
         self._upos = _cached_flags(lambda words: [by_upos.get(word, 0) for word in words])
         self._starts = _cached_flags(lambda words: lexicon.may_start(words).tolist())
         self._nouns = _cached_flags(lambda words: lexicon.noun_may_start(words).tolist())
@@ -191,6 +197,8 @@ class RuleMatcher:
         misfits = _bits_of(batch, self._misfits(batch, "dep"))
         unreadable = np.all([misfits & 1 << i != 0 for i in range(len(self._schemes))], axis=0)
         words = self._lemmas(batch, "lemma")  # in any part of speech
+        forms = self._forms(batch, "text") & self._verbs(batch, "upos")
+        words |= forms
         triggers, has_name, promising = self._promising(batch, words)
         both = np.stack((triggers, has_name))
         of_documents = np.logical_or.reduceat(both, firsts, axis=1) if len(firsts) else both
@@ -209,7 +217,8 @@ class RuleMatcher:
             try:
                 if tokens is None:
                     raise InputError("tokens are required for events")
-                sentences = self._sentences(batch, row, words)
+                of_row = slice(*batch.token_bounds[row : row + 2])
+                sentences = self._sentences(tokens, words[of_row], forms[of_row])
                 names = None
                 if has_name[row] and any(sentences):
                     names = self.lexicon.match(tokens.text, tokens.head.tolist(), date, tokens.lemma)
@@ -225,15 +234,14 @@ class RuleMatcher:
                 self._add_cooccurrences(matches[first], sentences, self._names(names, tokens.sent))
         return matches, reasons
 
-    def _sentences(self, batch: DocumentBatch, row: int, words: Ints) -> list[Sentences]:
+    def _sentences(self, tokens: Tokens, words: Ints, forms: Ints) -> list[Sentences]:
         """Sentences with a word of each rule, or with all words of a phrase, in any part of speech."""
-        start, end = batch.token_bounds[row : row + 2].tolist()
-        tokens = np.flatnonzero(words[start:end])
-        lemmas, indices = batch.token_words("lemma")
         in_sentences: dict[int, dict[str, int]] = {}
-        numbers = batch.token_integers["sent"][start:end][tokens].tolist()
-        for token, number, lemma in zip(tokens.tolist(), numbers, lemmas[indices[start + tokens]], strict=True):
-            in_sentences.setdefault(number, {}).setdefault(lemma.lower(), token)
+        for token in np.flatnonzero(words).tolist():
+            token_of = in_sentences.setdefault(int(tokens.sent[token]), {})
+            token_of.setdefault(tokens.lemma[token].lower(), token)
+            if forms[token]:
+                token_of.setdefault(self._word_of_form[tokens.text[token].lower()], token)
         sentences: list[Sentences] = [{} for _ in self.rules]
         for number, token_of in in_sentences.items():
             for lemma, token in token_of.items():

@@ -137,7 +137,8 @@ def trace_document(
     for which the rule has paths is used.
     """
     scheme_names = matching.served_schemes(rule, matching.readable_schemes(tokens.dep, scheme))
-    reading = matching.ParseReading(tokens, mentions, scheme_names[0], matching.rule_words([rule]), rule.language)
+    for_rule, words = matching.with_forms(tokens, rule), matching.rule_words([rule])
+    reading = matching.ParseReading(for_rule, mentions, scheme_names[0], words, rule.language)
     names = lexicon.match(tokens.text, reading.view.heads, date, tokens.lemma)
     tracer = _Tracer(reading, mentions, rule, lexicon, names)
     by_token: dict[int, list[TriggerTrace]] = {}

@@ -161,6 +161,7 @@ class Preset(msgspec.Struct, forbid_unknown_fields=True):
     unless: list[str] | None = None
     distinct_actors: bool | None = None
     stands_for: bool | None = None
+    forms: bool | None = None
     defaults: dict[Name, DefaultEntry] | None = None
     extends: str | None = None
 

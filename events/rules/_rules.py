@@ -12,6 +12,7 @@ from typing import Any, Literal
 import msgspec
 
 from corefsample.errors import InputError, ParameterError, shown
+from corefsample.languages._language import ENGLISH, load_language
 from corefsample.syntax._schemes import SCHEMES, Scheme
 from events._yaml_file import file_bytes, read_yaml, typed
 from events.rules import _conditions, _format
@@ -137,6 +138,9 @@ class Rule:
     stands_for
         Whether words of a class, such as "the guerrillas", can stand for a named actor of the class; used only if
         `distinct_actors` is True.
+    forms
+        Words of the triggers by their inflected forms, in lower case: a verb with such a form has this lemma, whatever
+        lemma its document has. Empty if the preset matches by lemma alone.
     outcomes
         Outcomes that the file declares.
     examples
@@ -172,6 +176,7 @@ class Rule:
     unless: tuple[str, ...] = ()
     distinct_actors: bool = False
     stands_for: bool = True
+    forms: Mapping[str, str] = field(default_factory=dict)
     outcomes: tuple[_format.Outcome, ...] = ()
     examples: tuple[_format.Example, ...] = ()
     description: str = ""
@@ -425,15 +430,18 @@ def _rule(file: _format.RuleFile, preset: str | None, sources: tuple[str, ...]) 
         rule = f"must be one of {', '.join(file.presets)} for the rule {source}"
         raise ParameterError(f"{rule}, got {'none' if preset is None else repr(preset)}", parameter="preset")
     resolved = file.resolved(name)
+    frames = tuple(
+        _frame(file, frame, resolved)
+        for frame in file.all_frames()
+        if resolved.frames is None or frame.name in resolved.frames
+    )
+    words = frozenset[str]().union(*(frame.words for frame in frames))
+    inflected = load_language(file.language or ENGLISH).inflected
     return Rule(
         name=file.name,
         preset=name,
         source=source,
-        frames=tuple(
-            _frame(file, frame, resolved)
-            for frame in file.all_frames()
-            if resolved.frames is None or frame.name in resolved.frames
-        ),
+        frames=frames,
         described=_paths(file, resolved.described or []),
         event=file.event,
         optional=frozenset(file.optional),
@@ -446,6 +454,9 @@ def _rule(file: _format.RuleFile, preset: str | None, sources: tuple[str, ...]) 
         unless=tuple(dict.fromkeys(resolved.unless or ())),
         distinct_actors=bool(resolved.distinct_actors),
         stands_for=resolved.stands_for is not False,
+        forms={}
+        if resolved.forms is False
+        else {form: word for word in sorted(words) for form in inflected(word)},
         outcomes=_format.outcomes_of(file.outcomes, source),
         examples=file.examples,
         description=file.description,
