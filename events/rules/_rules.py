@@ -454,9 +454,7 @@ def _rule(file: _format.RuleFile, preset: str | None, sources: tuple[str, ...]) 
         unless=tuple(dict.fromkeys(resolved.unless or ())),
         distinct_actors=bool(resolved.distinct_actors),
         stands_for=resolved.stands_for is not False,
-        forms={}
-        if resolved.forms is False
-        else {form: word for word in sorted(words) for form in inflected(word)},
+        forms={} if resolved.forms is False else {form: word for word in sorted(words) for form in inflected(word)},
         outcomes=_format.outcomes_of(file.outcomes, source),
         examples=file.examples,
         description=file.description,

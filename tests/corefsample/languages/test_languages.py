@@ -74,6 +74,14 @@ def _condition_words() -> list[str]:
     return list(shipped_words_and_conditions()[0])
 
 
+def test_regular_and_irregular_verbs_have_their_forms() -> None:
+    forms = """shoot shoots shot shooting, rape rapes raped raping, gun guns gunned gunning, storm storms stormed storming,
+    machine-gun machine-guns machine-gunned machine-gunning, rally rallies rallied rallying, die dies died dying,
+    flee flees fled fleeing, torpedo torpedoes torpedoed torpedoing, find finds finding, jail jails jailed jailing"""
+    assert all(load_language("en").inflected(words[0]) == words[1:] for words in map(str.split, forms.split(",")))
+    assert {"kidnapped", "kidnaped"} < {*load_language("en").inflected("kidnap")}
+
+
 def test_a_language_without_a_folder_has_the_features_of_the_parse_alone() -> None:
     russian = load_language("ru")
     assert (russian.code, russian.resources) == ("ru", "none")

@@ -18,6 +18,7 @@ from events.evidence._evaluation import evaluate_clustering
 from events.lexicon._lexicon import Lexicon
 from events.matching._matches import MentionMatches
 from events.matching._matching import match_document, match_rules
+from events.matching._tracing import trace_document
 from events.rules._rules import Rule
 
 DAY = datetime.date(2000, 1, 1)
@@ -205,6 +206,37 @@ def test_several_rules_match_as_each_does_alone(lexicon: Lexicon) -> None:
         assert (each.event, each.agrees(alone)) == (one.name, True)
         assert each.codes_of_roles == alone.codes_of_roles
     assert [each.possible for each in together] == [True, True, False, True]
+
+
+@pytest.mark.parametrize(
+    ("word", "expected", "in_paper"),
+    [
+        # Lemmas as lemmatisers write them
+        ("shot=shot/VERB", {"force", "violence"}, set()),
+        ("Raped=ra/VERB", {"violence"}, set()),
+        ("struck=struck/VERB", {"conflict"}, set()),
+        ("killed=Kill/VERB", {"kill", "force", "violence", "conflict"}, {"kill", "violence", "conflict"}),
+        # Only verbs have forms, and forms that may be another verb have the lemma of the text.
+        ("shot=shot/NOUN", set(), set()),
+        ("struck=struck/ADJ", set(), set()),
+        ("found=found/VERB", set(), set()),
+        ("wound=wind/VERB", set(), set()),
+    ],
+)
+def test_a_form_of_a_verb_is_its_verb_whatever_the_lemma(word: str, expected: set[str], in_paper: set[str]) -> None:
+    tokens = er.parsed(f"police/NOUN>2:nsubj {word}>0:root them=they/PRON>2:obj")
+    mentions = np.array(er.nominal_mentions(tokens.upos), np.int32)
+    names, lexicon = ("kill", "force", "violence", "conflict"), load_lexicon("police")
+    papers = [load_rules(name, "paper") for name in names]
+    rules = [*map(load_rules, names), load_rules("kidnap"), *papers]
+    matches = match_rules(tokens, mentions, rules, lexicon, DAY, "ud2")
+    assert {each.event for each in matches[:-4] if each.possible} == expected
+    assert {each.event for each in matches[-4:] if each.possible} == in_paper
+    for each, one in zip(matches, rules, strict=True):
+        assert each.agrees(match_document(tokens, mentions, one, lexicon, DAY, "ud2"))
+        traces, _ = trace_document(tokens, mentions, one, lexicon, DAY, "ud2")
+        assert len(traces) == each.possible
+    assert not match_document(tokens, mentions, load_rules("police_action"), lexicon, DAY, "ud2").possible or expected
 
 
 def test_a_title_without_a_code_is_rejected(tmp_path: Path) -> None:
