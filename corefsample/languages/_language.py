@@ -1,9 +1,9 @@
 """Resources of a language, read from a folder; features of the parse need none of them.
 
 A language is a folder with `language.yaml`, whose fields are those of `Language`, and perhaps the word lists
-`nouns.txt`, `descriptions.txt`, `given_names.txt` and `verbs.txt`, with lines "class: word word ...". In the package it may have
-`countries.yaml`, a lexicon as `events` reads it. A language without a folder has the resources of `none`: only what the
-universal features of a parse say.
+`nouns.txt`, `descriptions.txt`, `given_names.txt` and `verbs.txt`, with lines "class: word word ...". In the package it
+may have `countries.yaml`, a lexicon as `events` reads it. A language without a folder has the resources of `none`: only
+what the universal features of a parse say.
 """
 
 from __future__ import annotations
