@@ -32,6 +32,7 @@ _COMMANDS = {
     "calibrate": "Measure the link probabilities against gold entities.",
     "recalibrate": "Correct scores by a fit to documents with gold.",
     "train": "Train a model of your own on annotated corpora.",
+    "train-triggers": "Fit what reports an event to texts with answers.",
     "convert": "Copy documents to another file or format.",
     "warm-up": "Compile kernels ahead of the first run.",
 }

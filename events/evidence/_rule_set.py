@@ -48,6 +48,7 @@ class RuleSet:
         outcomes: Sequence[str | Outcome] = (),
         *,
         triggers: str = BY_RULES,
+        encoder: str | None = None,
     ) -> Self:
         """Check rules, a lexicon, and outcomes, to which the outcomes of the rules are added.
 
@@ -88,7 +89,7 @@ class RuleSet:
         parsed_outcomes = [item if isinstance(item, Outcome) else Outcome.parsed(item) for item in outcomes]
         parsed_outcomes += [outcome for item in rules for outcome in item.outcomes]
         rules += _frames_of(parsed_outcomes, rules)
-        rules = tuple(with_trigger_model(item, triggers) for item in rules)
+        rules = tuple(with_trigger_model(item, triggers, encoder or "") for item in rules)
         check_outcomes(parsed_outcomes, rules, lexicon)
         return cls(rules, lexicon, tuple(parsed_outcomes))
 
@@ -108,11 +109,12 @@ class RuleSet:
         *,
         examples: bool = True,
         triggers: str = BY_RULES,
+        encoder: str | None = None,
     ) -> Self:
         """Load rules and a lexicon by their names or paths, and check them, by default with the rules' examples."""
         words = None if lexicon is None else load_lexicon(lexicon)
         loaded, file_outcomes = rules_and_outcomes(rules, preset)
-        definitions = cls.of(loaded, words, [*file_outcomes, *outcomes], triggers=triggers)
+        definitions = cls.of(loaded, words, [*file_outcomes, *outcomes], triggers=triggers, encoder=encoder)
         return definitions.with_examples() if examples else definitions
 
     def only(self, filled: Filled) -> Self:

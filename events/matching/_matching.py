@@ -25,7 +25,7 @@ from events.lexicon._lexicon import Lexicon, LexiconMatches
 from events.matching._matches import ABSENT, DEFAULT, NO_ACTOR, InferredDescription, MentionMatches
 from events.matching._trigger_model import LEARNED, LEAST, UNLIKELY, PredicateFeatures, load_trigger_model
 from events.rules._format import NEAR
-from events.rules._rules import Frame, Phrase, Rule
+from events.rules._rules import BY_RULES, Frame, Phrase, Rule
 
 Instances = dict[tuple[int, ...], str]  # frame by the mentions that fill the roles
 _POSSESSIVES = ("poss", "nmod:poss")
@@ -446,7 +446,7 @@ class RuleReading:
                 role_fillers.append(sorted(mentions) or absent)
             for instance in product(*role_fillers):
                 by_token.setdefault(candidate.token, {}).setdefault(instance, candidate.frame.name)
-        model = load_trigger_model(rule.trigger_model)
+        model = None if rule.trigger_model == BY_RULES else load_trigger_model(rule.trigger_model, rule.encoder)
         of_rule = {candidate.token for candidate in self.candidates if candidate.frame.name != LEARNED}
         self.instances: list[tuple[int, ...]] = []
         self._chances: list[float] = []

@@ -7,26 +7,39 @@ predicate is one of its triggers, and which of its conditions hold.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from io import BytesIO
 from math import exp
 from pathlib import Path
+from typing import TYPE_CHECKING
+from zipfile import BadZipFile
 from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
 
-from corefsample.errors import InputError
+from corefsample.errors import InputError, ParameterError, ParameterHint
+from corefsample.files._atomic import write_bytes
 from corefsample.files._paths import PathLike
 from corefsample.languages._language import ENGLISH
 from corefsample.syntax._paths import ParseView
 from corefsample.syntax._schemes import SCHEMES
 from events.rules._rules import BY_RULES, DEFAULT_PRESET, Frame, Rule, is_shipped_rule
 
-SHIPPED_MODELS = ("words",)
+if TYPE_CHECKING:
+    from events.matching._encoder import SentenceEncoder
+
+WORDS = "words"
+SHIPPED_MODELS = (WORDS,)
+# Event types of the model of the package; those that other types imply are last.
+TYPES = (
+    *("attack", "bomb", "kill", "arrest", "force", "protest", "kidnap", "arson", "meet"),
+    *("violence", "conflict"),
+)
 LEARNED = "learned"  # name of the frame of predicates that only the model takes for triggers
 UNLIKELY = "unlikely"  # in place of a condition: the model gives a trigger of the rule a low probability
 LEAST = 0.05  # P below which a predicate is no trigger
@@ -60,6 +73,7 @@ class PredicateFeatures:
         self._view, self._sentences = view, sentences
         self._lemmas = [lemma.lower() for lemma in view.lemma]
         self._words: dict[int, list[str]] = {}
+        self._vectors: dict[int, tuple[int, Singles]] = {}  # of words by sentence, with its first token
         self._scores: dict[int, Singles] = {}
         for lemma, upos, sentence in zip(self._lemmas, view.upos, sentences, strict=True):
             if upos in _CONTENT:
@@ -90,10 +104,21 @@ class PredicateFeatures:
                     yield f"am={view.labels[child]}:{lemmas[child]}"
             token, head = head, view.heads[head]
 
+    def vector(self, encoder: SentenceEncoder, token: int) -> Singles:
+        """Vectors of a token and of its sentence, which is encoded once: see `SentenceEncoder.vectors`."""
+        sentence = self._sentences[token]
+        if sentence not in self._vectors:
+            start, end = bisect_left(self._sentences, sentence), bisect_right(self._sentences, sentence)
+            self._vectors[sentence] = start, encoder.vectors(self._view.text[start:end])
+        start, vectors = self._vectors[sentence]
+        return np.asarray(vectors[token - start])
+
     def scores(self, model: TriggerModel, token: int) -> Singles:
         """Scores of all types for a predicate without what a rule says, computed once for all rules."""
         if token not in self._scores:
             self._scores[token] = model.scores(self.of(token))
+            if model.encoder is not None:
+                self._scores[token] += self.vector(model.encoder, token) @ model.of_vectors
         return self._scores[token]
 
 
@@ -112,12 +137,23 @@ class TriggerModel:
     lemmas
         Lemmas that reported an event of some type in the texts from which the model was fitted, in lower case; a
         predicate with another lemma is no trigger, unless the rule says so.
+    checksum
+        CRC-32 of the model's file, in hexadecimal digits, and SHA-256 of the ONNX file of its encoder; empty for a
+        model that was not read.
+    encoder
+        Encoder whose vectors are features too; None without one.
+    of_vectors
+        float32 (2 * n_dimensions, n_types): weights of the vector of the predicate and its sentence; (0, n_types)
+        without an encoder.
     """
 
     types: tuple[str, ...]
     rows: Mapping[int, int]
     weights: Singles
     lemmas: frozenset[str]
+    checksum: str = ""
+    encoder: SentenceEncoder | None = None
+    of_vectors: Singles = field(default_factory=lambda: np.zeros((0, 0), np.float32))
 
     def probability(
         self, event_type: str, predicates: PredicateFeatures, token: int, is_trigger: bool, conditions: Sequence[str]
@@ -149,7 +185,7 @@ class TriggerModel:
         return np.asarray(self.weights[sorted(row for row in rows if row is not None)].sum(axis=0))
 
     def save(self, path: PathLike) -> None:
-        """Write the model to a file: 8-bit weights with a scale for each type."""
+        """Write the model to a file: 8-bit weights with a scale for each type, and 16-bit weights of vectors."""
         scale = np.maximum(np.abs(self.weights).max(axis=0), 1e-6) / 127.0
         arrays = {
             "features": np.array(list(self.rows), np.uint32),
@@ -157,49 +193,84 @@ class TriggerModel:
             "scale": scale.astype(np.float32),
             "types": np.array(self.types),
             "lemmas": np.array(sorted(self.lemmas)),
+            "encoder": np.array("" if self.encoder is None else self.encoder.checksum),
+            "of_vectors": self.of_vectors.astype(np.float16),
         }
         content = BytesIO()
         np.savez_compressed(content, **arrays)
-        Path(path).write_bytes(content.getvalue())
+        write_bytes(path, content.getvalue(), overwrite=True)
 
 
 @cache
-def load_trigger_model(name: str) -> TriggerModel | None:
-    """Load a trigger model, once for a process: "words" of the package, or a path; None for "rules".
+def load_trigger_model(name: str, encoder: str = "") -> TriggerModel:
+    """Load a trigger model, once for a process: "words" of the package, or a path.
+
+    Parameters
+    ----------
+    name
+        Name or path of the model.
+    encoder
+        Folder of the encoder; "" for a model without one.
 
     Raises
     ------
+    ParameterError
+        If the libraries of encoders are not installed.
     InputError
-        If the file cannot be read.
+        If a file cannot be read, or the model was fitted with another encoder.
     """
-    if name == BY_RULES:
-        return None
-    source = files("events.data").joinpath(f"triggers/{name}.npz") if name in SHIPPED_MODELS else Path(name)
+    variant = "encoder" if encoder else name  # of the package
+    is_shipped = name in SHIPPED_MODELS
+    source = files("events.data").joinpath(f"triggers/{variant}.npz") if is_shipped else Path(name)
     try:
-        with source.open("rb") as file, np.load(file, allow_pickle=False) as content:
+        data = source.read_bytes()
+        with np.load(BytesIO(data), allow_pickle=False) as content:
             weights = content["weights"] * content["scale"]
             rows = {feature: row for row, feature in enumerate(content["features"].tolist())}
-            return TriggerModel(tuple(content["types"].tolist()), rows, weights, frozenset(content["lemmas"].tolist()))
-    except (OSError, ValueError, KeyError) as error:
-        raise InputError(f"cannot be read as a trigger model: {error}", place=str(source)) from None
+            lemmas, types = frozenset(content["lemmas"].tolist()), tuple(content["types"].tolist())
+            fitted_with = str(content["encoder"]) if "encoder" in content else ""
+            of_vectors = content["of_vectors"].astype(np.float32) if fitted_with else np.zeros((0, 0), np.float32)
+    except (OSError, ValueError, KeyError, BadZipFile) as error:
+        hint = f"{', '.join(SHIPPED_MODELS)} or {BY_RULES} need no file"
+        raise InputError(f"cannot be read as a trigger model: {error}", place=str(source), hint=hint) from None
+    checksum = f"{crc32(data):08x}"
+    if not encoder and fitted_with:
+        next_step = ParameterHint("encoder", "names the folder of the encoder with which it was fitted")
+        raise InputError("must be a trigger model without an encoder, got one with", place=str(source), hint=next_step)
+    if not encoder:
+        return TriggerModel(types, rows, weights, lemmas, checksum)
+    from events.matching._encoder import load_encoder
+
+    loaded = load_encoder(encoder)
+    if fitted_with != loaded.checksum:
+        hint = f"fit one with corefsample train-triggers TEXTS --encoder {encoder}, and name its file as triggers"
+        raise InputError(f"must have been fitted with the encoder {encoder}", place=str(source), hint=hint)
+    return TriggerModel(types, rows, weights, lemmas, f"{checksum} {loaded.checksum}", loaded, of_vectors)
 
 
-def with_trigger_model(rule: Rule, name: str) -> Rule:
+def with_trigger_model(rule: Rule, name: str, encoder: str = "") -> Rule:
     """The rule with a trigger model, if the model knows its event type; otherwise the rule itself.
 
-    Predicates that are no triggers of the rule have the roles of its frames of verbs and nouns.
+    The type of a rule of the package is its name, or the rule that it extends; that of a user's rule is its name, in
+    models of users only. Predicates that are no triggers of the rule have the roles of its frames of verbs and nouns.
     """
-    model = load_trigger_model(name)
-    is_fit = is_shipped_rule(rule.source) and rule.preset == DEFAULT_PRESET and rule.language == ENGLISH
+    if name == BY_RULES and encoder:
+        raise ParameterError("must be a model with an encoder, got rules", parameter="triggers")
+    model = None if name == BY_RULES else load_trigger_model(name, encoder)
+    is_fit = rule.preset == DEFAULT_PRESET and rule.language in ("", ENGLISH)
     types = () if model is None or not is_fit else model.types
-    event_type = next((source for source in (rule.source, *rule.bases) if source in types), "")
+    of_users = (rule.name,) if name not in SHIPPED_MODELS else ()
+    names = (rule.source, *rule.bases) if is_shipped_rule(rule.source) else of_users
+    event_type = next((each for each in names if each in types), "")
     if model is None or not event_type:
         return rule
-    frame = next(each for each in rule.frames if "VERB" in each.upos and each.lemmas and not each.required)
+    with_verbs = (each for each in rule.frames if "VERB" in each.upos and each.lemmas and not each.required)
+    frame = next(with_verbs, rule.frames[0])
     roles = {role: dict(paths) for role, paths in frame.roles.items()}
-    for scheme in SCHEMES.values():
-        of_nouns = (_NATIONAL, *(path for name in _OF_NOUNS for path in scheme.paths[name]))
-        known = roles[rule.event[0]].get(scheme.name, ())
-        roles[rule.event[0]][scheme.name] = tuple(dict.fromkeys((*known, *of_nouns)))
+    for role in rule.event[:1]:
+        for scheme in SCHEMES.values():
+            of_nouns = (_NATIONAL, *(path for name in _OF_NOUNS for path in scheme.paths[name]))
+            of_verbs = roles.setdefault(role, {}).get(scheme.name, ())
+            roles[role][scheme.name] = tuple(dict.fromkeys((*of_verbs, *of_nouns)))
     learned = Frame(LEARNED, model.lemmas, (), frozenset(PREDICATES), roles)
-    return replace(rule, trigger_model=name, event_type=event_type, frames=(*rule.frames, learned))
+    return replace(rule, trigger_model=name, encoder=encoder, event_type=event_type, frames=(*rule.frames, learned))

@@ -158,6 +158,8 @@ class Rule:
     trigger_model
         Name or path of the trigger model that decides whether a predicate reports the event; "rules" for none: the
         frames and the conditions decide.
+    encoder
+        Folder of the encoder of the trigger model; empty without one.
     event_type
         Event type of the trigger model; empty without one.
     """
@@ -185,6 +187,7 @@ class Rule:
     bases: tuple[str, ...] = ()
     language: str = ""
     trigger_model: str = BY_RULES
+    encoder: str = ""
     event_type: str = ""
 
     @property

@@ -32,7 +32,8 @@ from events.counts._counter import EventCounter
 from events.evidence._columns import Calendar, EventKey
 from events.evidence._rule_set import RuleSet
 from events.lexicon._lexicon import Lexicon
-from events.rules._rules import Rule, sources_of
+from events.matching._trigger_model import load_trigger_model
+from events.rules._rules import BY_RULES, Rule, sources_of
 from events.runs._run_options import CountOptions
 from events.runs._store import STANDARD_INPUT, PartStore, Source, StoredPart
 
@@ -56,6 +57,9 @@ def checked_contents(options: CountOptions) -> str:
             "content of the rule": [_checksum(*sources_of(rule)) for rule in options.rules],
             "content of the recalibration": [*map(sha256, records)],
             "content of the lexicon": _checksum(options.lexicon),
+            "content of the trigger model": ""
+            if options.triggers == BY_RULES
+            else load_trigger_model(options.triggers, options.encoder or "").checksum,
         }
     )
     corpus_recalibration(options, contents)
@@ -84,7 +88,8 @@ def settings_of(options: CountOptions, contents: str, *without: str) -> dict[str
 @lru_cache(maxsize=2)
 def loaded_rules(options: CountOptions, contents: str) -> RuleSet:
     """Rules and lexicon of options, loaded once in each process, and again if `contents` have changed."""
-    return RuleSet.named(options.rules, options.preset, options.lexicon, options.outcome, triggers=options.triggers)
+    names = options.rules, options.preset, options.lexicon, options.outcome
+    return RuleSet.named(*names, **options.subset("triggers", "encoder"))
 
 
 @lru_cache(maxsize=2)

@@ -289,7 +289,9 @@ def _rules_of_run(arguments: dict[str, Any], evidence: Evidence) -> RuleSet:
     """Rules and lexicon of a run; raise InputError if they have changed since."""
     options = CountOptions.from_json(arguments)
     of_run = RuleSet.named(
-        options.rules, options.preset, options.lexicon, options.outcome, examples=False, triggers=options.triggers
+        *(options.rules, options.preset, options.lexicon, options.outcome),
+        **options.subset("triggers", "encoder"),
+        examples=False,
     )
     of_run = of_run.only(options.filled)
     if any(evidence.settings.definitions[name] != text for name, text in of_run.texts.items()):

@@ -39,6 +39,10 @@ class CountOptions(
         What decides whether a sentence reports an event, with the preset asserted of a rule of the package: rules, the
         words and conditions of the rule; words, the model of the package, which gives each verb and noun a
         probability; or the file of such a model.
+    encoder
+        Folder of a sentence encoder, with an ONNX file and a tokenizer.json, whose vectors the model uses beside the
+        words: all-MiniLM-L6-v2 in 8 bits, or the one with which the file of --triggers was fitted. Needs the extra
+        encoder. [default: none]
     period
         Length of the periods: year, quarter, month, week, day, or a pandas alias.
     n_samples
@@ -80,6 +84,7 @@ class CountOptions(
     rule: str | tuple[str, ...] = option(default="attack", metavar="RULE")
     preset: str | None = option(default=None, metavar="NAME")
     triggers: str = option(default="rules", metavar="MODEL")
+    encoder: str | None = option(default=None, metavar="FOLDER")
     period: str = option(default="quarter", metavar="PERIOD")
     n_samples: int = shared.samples(1000)
     level: float = option(default=0.95, above=0.0, below=1.0)

@@ -7,11 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from corefsample._arrays import Bools, Floats, Ints
 from corefsample.adapters._systems import spacy_tokens
 from corefsample.syntax._paths import ParseView
 from corefsample.syntax._schemes import SCHEMES
+from events.matching._encoder import SentenceEncoder
 from events.matching._matching import LemmaIndex, readable_schemes, rule_words
 from events.matching._trigger_model import CONDITION, PREDICATES, TRIGGER, PredicateFeatures, TriggerModel, feature_hash
 from events.rules._rules import Rule
@@ -22,7 +24,9 @@ LEAST_LEMMAS = 1  # of predicates with a lemma that report an event
 PENALTY = 1.0  # of the squared weights, half of it
 # Of what rules say: prior means, and penalty. A trigger of a rule reports, unless a condition that excludes it holds.
 _TRIGGER, _CONDITION, _OF_RULES = 2.0, -3.0, 1.0
+_SCALE = 3.0  # of vectors, before the ridge penalty
 _STEPS = 150
+_NO_VECTOR = np.zeros(0, np.float32)
 
 
 class Predicates(NamedTuple):
@@ -38,17 +42,22 @@ class Predicates(NamedTuple):
         Lemma of each predicate, in lower case.
     reports
         bool (n, n_types): whether the predicate reports an event of each type.
+    vectors
+        float32 (n, 2 * n_dimensions): vectors of an encoder for each predicate; (n, 0) without one.
     """
 
     text: Ints
     features: list[list[int]]
     lemmas: list[str]
     reports: Bools
+    vectors: npt.NDArray[np.float32]
 
 
-def predicates_of(texts: Sequence[AnsweredText], rules: Sequence[Rule], pipeline: Any) -> Predicates:
+def predicates_of(
+    texts: Sequence[AnsweredText], rules: Sequence[Rule], pipeline: Any, encoder: SentenceEncoder | None = None
+) -> Predicates:
     """Predicates of texts that a spaCy pipeline parses, with their answers; one rule for each type."""
-    index, features, lemmas, reports = [], [], [], []
+    index, features, lemmas, reports, vectors = [], [], [], [], []
     words = rule_words(rules)
     for number, (text, doc) in enumerate(zip(texts, pipeline.pipe(text.text for text in texts), strict=True)):
         tokens = spacy_tokens(doc)
@@ -66,7 +75,9 @@ def predicates_of(texts: Sequence[AnsweredText], rules: Sequence[Rule], pipeline
             features.append(sorted(set(map(feature_hash, (*of_parse.of(token), *of_rules)))))
             lemmas.append(view.lemma[token].lower())
             reports.append([rule.name in reported.get(token, ()) for rule in rules])
-    return Predicates(np.array(index), features, lemmas, np.array(reports, np.bool_))
+            vectors.append(_NO_VECTOR if encoder is None else of_parse.vector(encoder, token))
+    answers = np.array(reports, np.bool_).reshape(-1, len(rules))
+    return Predicates(np.array(index), features, lemmas, answers, np.array(vectors, np.float32))
 
 
 def _reported(text: AnsweredText, starts: Sequence[int], view: ParseView) -> dict[int, frozenset[str]]:
@@ -83,7 +94,11 @@ def _reported(text: AnsweredText, starts: Sequence[int], view: ParseView) -> dic
 
 
 def fit_trigger_model(
-    predicates: Sequence[Predicates], rules: Sequence[Rule], *, penalty: float = PENALTY
+    predicates: Sequence[Predicates],
+    rules: Sequence[Rule],
+    encoder: SentenceEncoder | None = None,
+    *,
+    penalty: float = PENALTY,
 ) -> TriggerModel:
     """Fit a model: the maximum of the posterior of independent logistic regressions.
 
@@ -93,6 +108,8 @@ def fit_trigger_model(
         Results of `predicates_of`, such as those of several pipelines, for the same rules.
     rules
         One rule for each type.
+    encoder
+        Encoder of the vectors of `predicates`.
     penalty
         Precision of the normal prior of the weights of words and labels.
     """
@@ -102,6 +119,7 @@ def fit_trigger_model(
     names = [hashed for hashed, n in counts.items() if n >= LEAST_COUNT]
     rows = {feature: row for row, feature in enumerate(names)}
     design = design_matrix([features for part in predicates for features in part.features], rows)
+    vectors = np.concatenate([part.vectors for part in predicates]) * np.float32(_SCALE)
     signs = np.where(np.concatenate([part.reports for part in predicates]), 1.0, -1.0)
     is_used, penalties = np.ones((len(names), len(rules)), np.bool_), np.full((len(names), 1), penalty)
     means = np.zeros((len(names), 1))
@@ -112,20 +130,25 @@ def fit_trigger_model(
             means[row] = _TRIGGER if feature.startswith(TRIGGER) else _CONDITION
 
     def objective(flat: Floats) -> tuple[float, Floats]:
-        weights = flat.reshape(is_used.shape)
-        margins = signs * (design @ weights)
+        weights, of_vectors = np.split(flat.reshape(-1, len(rules)), [len(names)])
+        margins = signs * (design @ weights + vectors @ of_vectors.astype(np.float32))
         slopes = -signs / (1.0 + np.exp(margins))
         value = np.logaddexp(0.0, -margins).sum() + 0.5 * (penalties * (weights - means) ** 2).sum()
-        return float(value), (is_used * (design.T @ slopes + penalties * (weights - means))).ravel()
+        gradient = is_used * (design.T @ slopes + penalties * (weights - means))
+        of_slopes = vectors.T @ slopes.astype(np.float32) + of_vectors
+        return float(value) + 0.5 * float((of_vectors**2).sum()), np.concatenate((gradient, of_slopes)).ravel()
 
-    start = (is_used * means).ravel()
+    start = np.concatenate((is_used * means, np.zeros((vectors.shape[1], len(rules))))).ravel()
     fitted = minimize(objective, start, jac=True, method="L-BFGS-B", options={"maxiter": _STEPS}).x
+    weights, of_vectors = np.split(fitted.reshape(-1, len(rules)).astype(np.float32), [len(names)])
     reporting = [part.lemmas[i] for part in predicates for i in np.flatnonzero(part.reports.any(axis=1))]
     return TriggerModel(
         tuple(rule.name for rule in rules),
         rows,
-        fitted.reshape(is_used.shape).astype(np.float32),
+        weights,
         frozenset(lemma for lemma, n in Counter(reporting).items() if n >= LEAST_LEMMAS),
+        encoder=encoder,
+        of_vectors=of_vectors * np.float32(_SCALE),
     )
 
 

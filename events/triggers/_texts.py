@@ -66,13 +66,23 @@ def read_answered_texts(paths: Sequence[PathLike], types: Sequence[str]) -> Iter
         If a file cannot be read, a type is unknown, or a bracket or "|" is outside of a mark.
     """
     for path in map(Path, paths):
-        try:
-            lines = path.read_text(encoding="utf-8").splitlines()
-        except (OSError, ValueError) as error:
-            raise InputError(f"cannot be read: {error}", place=str(path)) from None
-        for number, line in enumerate(lines, start=1):
+        for number, line in enumerate(_lines(path), start=1):
             if line.strip():
                 yield AnsweredText(path.stem, *_parsed(line.strip(), frozenset(types), f"{path}: line {number}"))
+
+
+def reported_types(paths: Sequence[PathLike]) -> list[str]:
+    """Types that some mark in files of texts reports, sorted; raises InputError if a file cannot be read."""
+    marks = (mark for path in paths for line in _lines(path) for mark in _MARK.finditer(line))
+    names = {name.strip() for mark in marks for name in mark[2].split(",")}
+    return sorted(name for name in names if name and not name.startswith("!"))
+
+
+def _lines(path: PathLike) -> list[str]:
+    try:
+        return Path(path).read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot be read: {error}", place=str(path)) from None
 
 
 def _parsed(line: str, types: frozenset[str], place: str) -> tuple[str, tuple[Mark, ...]]:
@@ -86,7 +96,7 @@ def _parsed(line: str, types: frozenset[str], place: str) -> tuple[str, tuple[Ma
         if unknown:
             raise InputError(f"types must be among {', '.join(sorted(types))}, got {shown(min(unknown))}", place=place)
         reported = {name for name in named if not name.startswith("!")}
-        reported |= {name for name, implying in _IMPLIED.items() if reported & implying}
+        reported |= {name for name, implying in _IMPLIED.items() if reported & implying and name in types}
         actors = tuple(name.strip() for name in (match[3] or "").split(";") if name.strip())
         marks.append(Mark(start, len(text), frozenset(reported), actors))
     text += line[end:]

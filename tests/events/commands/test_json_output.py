@@ -130,3 +130,6 @@ def test_rules_from_sentences_and_their_tests_fit(fits: Fits, tmp_path: Path) ->
     content = fits("rule new", "seizure", *options)
     assert set(content["examples"][0]) == {"text", "trigger", "actor", "mention", "path", "extended", "asserted"}
     assert fits("rule test", out)[0]["examples"][0]["found"] == ["FRA"]
+    texts = tmp_path / "texts.txt"
+    texts.write_text("Iraq [attacked|attack|Iraq] a port.\nRain fell.\n", encoding="utf-8")
+    fits("train-triggers", texts, "--pipeline", PIPELINE, "--out", tmp_path / "m.npz")

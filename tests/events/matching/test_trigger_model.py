@@ -84,17 +84,24 @@ def test_the_fit_is_the_maximum_of_the_posterior_and_types_use_their_own_rule() 
     rules = [load_rules("kill"), load_rules("meet")]
     names = [tm.feature_hash(name) for name in ("bias", "l=kill", "l=meet", tm.TRIGGER + "kill", tm.TRIGGER + "meet")]
     rows = [[names[0], *(name for name in names[1:] if rng.random() < 0.5)] for _ in range(60)]
-    answers = rng.random((60, 2)) < 0.4
-    fitted = fit_trigger_model([Predicates(np.arange(60), rows, ["word"] * 60, answers)], rules, penalty=0.7)
+    answers, vectors = rng.random((60, 2)) < 0.4, rng.normal(size=(60, 2)).astype(np.float32)
+    fitted = fit_trigger_model([Predicates(np.arange(60), rows, ["word"] * 60, answers, vectors)], rules, penalty=0.7)
     weight = {name: fitted.weights[fitted.rows[name]] for name in names}
     assert weight[names[3]][1] == weight[names[4]][0] == 0.0
     for k, own in ((0, names[3]), (1, names[4])):
+        errors = []
+        for features_of_row, vector, answer in zip(rows, vectors, answers[:, k], strict=True):
+            z = sum(float(weight[each][k]) for each in features_of_row)
+            z += sum(float(x) * float(w) for x, w in zip(vector, fitted.of_vectors[:, k], strict=True))
+            errors.append(float(answer) - 1.0 / (1.0 + exp(-z)))
         for name in (*names[:3], own):
             # A trigger of the rule has the prior mean 2 and precision 1, a word 0 and .7.
             slope = 2.0 - float(weight[name][k]) if name == own else -0.7 * float(weight[name][k])
-            for features_of_row, answer in zip(rows, answers[:, k], strict=True):
-                z = sum(float(weight[each][k]) for each in features_of_row)
-                slope += (name in features_of_row) * (float(answer) - 1.0 / (1.0 + exp(-z)))
+            slope += sum(e for features_of_row, e in zip(rows, errors, strict=True) if name in features_of_row)
+            assert slope == pytest.approx(0.0, abs=2e-3)
+        for d in range(2):  # vectors are scaled by 3, and their weights have the prior mean 0 and precision 1
+            slope = -float(fitted.of_vectors[d, k]) / 9.0
+            slope += sum(e * float(vector[d]) for vector, e in zip(vectors, errors, strict=True))
             assert slope == pytest.approx(0.0, abs=2e-3)
 
 

@@ -1,0 +1,91 @@
+"""`corefsample train-triggers`: from texts with answers to a model, and to P that predicates report events."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from expected_errors import error
+from references.encoders import write_encoder
+from references.scoring import tiny_pipeline
+
+from corefsample import InputError, ParameterError
+from events import load_rules
+from events.commands.train_triggers import TrainTriggersOptions, run_train_triggers
+from events.matching import _trigger_model as tm
+from events.triggers._texts import reported_types
+
+TEXTS = [
+    *("Rebels [attacked|attack|Rebels] the town.", "Iran [attacked|attack|Iran] quietly.", "Rain left."),
+    *("The army [attacked|attack|The army] Homs.", "They [left|exit|They] quietly.", "Iraq [left|exit|Iraq] a town."),
+    *("They said.", "Rebels said a town.", "Rebels [attacked|!attack] quietly.", "The army [left|exit|The army] Homs."),
+]
+EXIT = """
+name: exit
+trigger: {lemma: [leave]}
+presets:
+  asserted: {described: [head], roles: {agent: [subject]}}
+"""
+
+
+@pytest.fixture
+def texts(tmp_path: Path) -> Path:
+    (tmp_path / "texts.txt").write_text("\n".join(TEXTS), encoding="utf-8")
+    (tmp_path / "exit.yaml").write_text(EXIT, encoding="utf-8")
+    return tmp_path / "texts.txt"
+
+
+@pytest.fixture
+def pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.syspath_prepend(tmp_path)
+    return tiny_pipeline(tmp_path, f"tiny_{tmp_path.name.replace('-', '_')}")
+
+
+def test_ten_texts_give_a_model_of_a_shipped_type_and_of_an_own_one(texts: Path, pipeline: str) -> None:
+    paths = [str(texts.with_name(name)) for name in ("a.npz", "b.npz")]
+    for path in paths:
+        options = TrainTriggersOptions(out=path, pipeline=(pipeline,), rule=(str(texts.with_name("exit.yaml")),))
+        summary = run_train_triggers(texts, options)
+    assert Path(paths[0]).read_bytes() == Path(paths[1]).read_bytes()
+    assert summary["types"] == {"attack": 3, "exit": 3}
+    assert summary["without_rule"] == []
+    assert summary["n_texts"] == 10
+    rule = tm.with_trigger_model(load_rules(texts.with_name("exit.yaml")), paths[0])
+    assert (rule.event_type, rule.trigger_model) == ("exit", paths[0])
+    texts.with_name("exit.yaml").write_text(EXIT.replace("exit", "kill"), encoding="utf-8")
+    assert tm.with_trigger_model(load_rules(texts.with_name("exit.yaml")), "words").event_type == ""
+    model = summary.result
+    assert model.lemmas == {"attack", "leave"}
+    # "left" reports in three of four texts, and its rule says so: its weights are for "exit", not for "attack".
+    weights = model.weights[model.row("l=leave")]
+    assert weights[model.types.index("exit")] > 0 > weights[model.types.index("attack")]
+
+
+def test_a_type_without_a_rule_is_fitted_to_words_alone(texts: Path, pipeline: str) -> None:
+    options = TrainTriggersOptions(out=str(texts.with_name("a.npz")), pipeline=(pipeline,))
+    summary = run_train_triggers(texts, options)
+    assert summary["without_rule"] == ["exit"]
+    assert summary.result.row(f"{tm.TRIGGER}exit") is None
+    with error(ParameterError, place=options.out):
+        run_train_triggers(texts, options)
+
+
+def test_vectors_of_an_encoder_are_features(texts: Path, pipeline: str) -> None:
+    pytest.importorskip("onnxruntime")
+    table = np.random.default_rng(1).normal(size=(8, 3)).astype(np.float32)
+    encoder = write_encoder(texts.with_name("encoder"), table)
+    options = TrainTriggersOptions(out=str(texts.with_name("a.npz")), pipeline=(pipeline,), encoder=str(encoder))
+    summary = run_train_triggers(texts, options)
+    assert summary["encoder"] == summary.result.encoder.checksum
+    assert np.abs(summary.result.of_vectors).max(axis=0).min() > 0.01
+    loaded = tm.load_trigger_model(options.out, str(encoder))
+    assert loaded is not None
+    assert loaded.types == ("attack", "exit")
+
+
+def test_texts_that_report_nothing_are_rejected(texts: Path, pipeline: str) -> None:
+    texts.write_text("Rain fell.\nA film [killed|!kill] time.\n", encoding="utf-8")
+    assert reported_types([texts]) == []
+    with error(InputError, place=str(texts)):
+        run_train_triggers(texts, TrainTriggersOptions(out=str(texts.with_name("a.npz")), pipeline=(pipeline,)))
