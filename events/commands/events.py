@@ -147,7 +147,7 @@ def _highest(counts: pd.DataFrame) -> Iterator[str | Table]:
     head = positive.sort_values(["is_named", *of_readers[:1], "mean"], ascending=False, kind="stable").head(8)
     events = ["event"] if len(counts["event"].unique()) > 1 else []
     roles = [name for name in columns if counts[name].astype(bool).any()]
-    numbers = [*of_readers, "mean", *([] if of_readers else ["sd"]), "lower", "upper", "one_best", "of"]
+    numbers = [*of_readers, "mean", *([] if of_readers else ["sd", "lower", "upper"]), "one_best", "of"]
     head = head.assign(of=head["n_docs"]).replace({name: {"": "-"} for name in roles})
     head[numbers] = head[numbers].map(lambda value: f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}")
     if len(roles) > 1:  # weeks are named by their first day
@@ -157,7 +157,8 @@ def _highest(counts: pd.DataFrame) -> Iterator[str | Table]:
     highest = "Highest numbers that a reader would count" if of_readers else "Highest posterior means"
     intervals = f"{100 * first['level']:g}% {first['interval'] + ' ' if not of_readers else ''}intervals"
     yield Table(names, head[names].values.tolist(), f"{highest}, with {intervals}:")
-    meaning = "mean, lower, upper: what the rule counts" if of_readers else "sd: standard deviation of the posterior"
+    of_rule = "mean: what the rule counts, with lower and upper in counts.csv"
+    meaning = of_rule if of_readers else "sd: standard deviation of the posterior"
     nobody = "; -: nobody named" if (head[roles] == "-").any(axis=None) else ""
     yield (
         f"{meaning}; one_best: count of the single best resolution, without uncertainty; "

@@ -171,8 +171,8 @@ def score_corpus(inputs: Inputs, options: ScoreOptions, *, on_progress: Progress
     uses_all = options.workers is None and options.scheduler is None and options.pipeline is not None
     engine = Engine(processors() if uses_all else options.workers, options.scheduler, options.worker_timeout)
     # Without a record after a run that was killed when its output was complete; with one after a finished run, whose
-    # settings are compared below.
-    is_left = not is_url(path) and (_parts_folder(path).is_dir() or is_file(path + RECORD_SUFFIX))
+    # settings are compared below. A file of another kind with the name of the record is the user's.
+    is_left = not is_url(path) and (_parts_folder(path).is_dir() or bool(outputs.scoring_of(path)))
     record_path = outputs.free_outputs(path, RECORD_SUFFIX, QUARANTINE, overwrite=options.overwrite or is_left)
     atomic.require_writable(path)
     selection = Selection(options.where)
