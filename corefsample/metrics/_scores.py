@@ -456,16 +456,26 @@ def score_differences(
     Returns
     -------
     table with one row per metric
-        metric; first, second (F1 of each system on the corpus); difference (positive if the first is better); lower,
-        upper (ends of its confidence interval); p_value: twice the smaller share of the resamples in which the
-        difference is at most, or at least, 0. One is added to both numbers, so that it is never 0.
+        Columns: metric; first and second, the F1 of each system on the corpus; difference, which is positive if the
+        first system is better; lower and upper, the ends of the difference's confidence interval; p_value, twice the
+        smaller share of the resamples in which the difference is at most, or at least, 0. One is added to both
+        numbers, so that p_value is never 0.
+
+    Raises
+    ------
+    ParameterError
+        If an argument is of another type or out of range, there is no document, or the systems have different
+        numbers of documents.
     """
+    level = _checks.probability("level", level, below_one=True, above_zero=True)
+    named = {"first": first, "second": second}
+    systems = [[*_checks.elements(name, scores, ClusteringScores)] for name, scores in named.items()]
     if draws is None:
-        draws = resampled_f1([first, second], n_resamples=n_resamples, seed=seed)
+        draws = resampled_f1(systems, n_resamples=n_resamples, seed=seed)
     gaps = draws[0] - draws[1]
     lower, upper = percentiles(gaps, level)
     n_rest = np.minimum((gaps <= 0.0).sum(axis=0), (gaps >= 0.0).sum(axis=0))
     p_values = np.minimum(2.0 * (n_rest + 1) / (gaps.shape[0] + 1), 1.0)
-    f1 = [corpus_scores(system).to_frame()["f1"] for system in (first, second)]
+    f1 = [corpus_scores(system).to_frame()["f1"] for system in systems]
     columns = {"first": f1[0], "second": f1[1], "difference": f1[0] - f1[1], "lower": lower, "upper": upper}
     return pd.DataFrame({"metric": metric_counts.METRICS, **columns, "p_value": p_values})

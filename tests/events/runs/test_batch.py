@@ -123,7 +123,7 @@ def test_the_record_names_inputs_arguments_and_versions(corpus: Path, tmp_path: 
     assert record["arguments"]["seed"] == 5
     assert record["arguments"]["compare"] == ["USA", "IRQ"]
     assert record["summary"].items() <= vars(summary).items()
-    assert record["rule"] == {"name": "attack", "preset": "asserted", "source": "attack", "extends": []}
+    assert record["rule"] == {"name": "attack", "preset": "asserted", "source": "attack", "extends": [], "kin": {}}
     assert "numpy" in record["versions"]
 
 
