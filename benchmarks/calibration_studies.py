@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from split_sample import split_sample_error
 
 from corefsample import _checks
@@ -142,7 +141,7 @@ def synthetic_pairs(n_pairs: int, design: Design, *, seed: int = 0) -> Synthetic
     return SyntheticPairs(q, p, (ndtr(noise) < p).astype(np.uint8), documents.astype(np.int64))
 
 
-def shifted(q: npt.ArrayLike, k: float) -> Floats:
+def shifted(q: np.typing.ArrayLike, k: float) -> Floats:
     """Move probabilities away from one half by k: max(0, q - k) up to one half, min(1, q + k) above it.
 
     Predictions q of labels with these probabilities are underconfident. The thesis prints min(0, q + k) for the second
@@ -161,7 +160,7 @@ def shifted(q: npt.ArrayLike, k: float) -> Floats:
     return np.where(given <= 0.5, np.maximum(0.0, given - k), np.minimum(1.0, given + k))
 
 
-def tempered(q: npt.ArrayLike, temperature: float) -> Floats:
+def tempered(q: np.typing.ArrayLike, temperature: float) -> Floats:
     """Divide the log-odds of probabilities by a temperature: predictions q are overconfident if it is above 1.
 
     Examples

@@ -18,8 +18,7 @@ import numpy as np
 import pandas as pd
 from audit_corpora import LEVEL, Bools, Floats, framed
 from learning_study import EVENTS
-from muc_events import DATA as MUC
-from muc_events import LEXICON, true_documents
+from muc_events import DATA as MUC, LEXICON, true_documents
 from police_events import DATA as POLICE
 from scipy.stats import norm
 from studies import markdown

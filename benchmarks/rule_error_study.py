@@ -15,7 +15,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from rule_reference import reference_table
 from scipy.special import expit
@@ -118,7 +117,7 @@ def cells_of(documents: pd.DataFrame) -> Iterator[tuple[tuple[str, str, str], pd
             yield key, rows  # type: ignore[misc]
 
 
-def in_development(doc_ids: pd.Series) -> npt.NDArray[np.bool_]:
+def in_development(doc_ids: pd.Series) -> np.typing.NDArray[np.bool_]:
     """Whether each document is among those of the reference class "with MUC"."""
     return doc_ids.map(lambda doc_id: zlib.crc32(doc_id.encode()) % 100 < SHARE_OF_DEV).to_numpy(np.bool_)
 

@@ -13,7 +13,6 @@ from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import expit, logit, xlog1py, xlogy
 
 from corefsample._arrays import Floats, Ints
@@ -50,7 +49,12 @@ class SmoothCurve:
 
 
 def smooth_curve(
-    q: Floats, y: npt.ArrayLike, *, documents: npt.ArrayLike | None = None, level: float = 0.95, seed: int = 0
+    q: Floats,
+    y: np.typing.ArrayLike,
+    *,
+    documents: np.typing.ArrayLike | None = None,
+    level: float = 0.95,
+    seed: int = 0,
 ) -> SmoothCurve:
     """Smooth reliability curve; bandwidth, and the bin size to compare with, by cross-validated log score.
 

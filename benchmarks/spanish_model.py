@@ -28,8 +28,7 @@ from corefsample.recalibration import RecalibrationFitter
 from corefsample.recalibration._fitter import Form
 from corefsample.recalibration._losses import Objective
 from corefsample.recalibration._uncertain import SPANISH, UncertainRecalibration, recalibration_file
-from corefsample.scorers.protocol import MENTION_SOURCES, MentionSource
-from corefsample.scorers.protocol import SHIPPED as SHIPPED_SCORERS
+from corefsample.scorers.protocol import MENTION_SOURCES, SHIPPED as SHIPPED_SCORERS, MentionSource
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT / "corefsample" / "scorers" / "log_linear" / "data"

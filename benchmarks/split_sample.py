@@ -17,7 +17,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from corefsample._arrays import Ints
 from corefsample.calibration._binning import BlockBins, ReliabilityBins, bin_pairs, block_bin_pairs
@@ -43,7 +42,7 @@ class SplitSampleError:
 def split_sample_error(
     hits_a: Ints,
     hits_b: Ints,
-    y: npt.ArrayLike,
+    y: np.typing.ArrayLike,
     documents: Ints,
     *,
     n_samples: int,
@@ -78,7 +77,12 @@ def split_sample_error(
 
 
 def crossed(
-    key: Ints, q: npt.NDArray[np.float64], labels: npt.NDArray[np.float64], documents: Ints, half: int, bin_size: int
+    key: Ints,
+    q: np.typing.NDArray[np.float64],
+    labels: np.typing.NDArray[np.float64],
+    documents: Ints,
+    half: int,
+    bin_size: int,
 ) -> BlockBins:
     """Sums of predictions q by document, in the bins of the other half's hits `key`."""
     bins = bin_pairs(key / half, labels, bin_size=bin_size)

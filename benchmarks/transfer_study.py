@@ -19,7 +19,6 @@ from pathlib import Path
 
 import held_out_scores as held_out
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from english_texts import ENGLISH_GENRES
 from query_study import MENTION_TYPES, QueryTable, count_coverage, count_intervals, match_queries
@@ -89,7 +88,7 @@ def fits_without_genre(
 
 def probabilities(
     table: QueryTable, fit_of: RecalibrationOf, uncertainty: Uncertainty, *, n_draws: int, one_shift: bool = False
-) -> npt.NDArray[np.float64]:
+) -> np.typing.NDArray[np.float64]:
     """P of all pairs, (n_pairs,) or (n_draws, n_pairs): each document under the recalibration of its genre."""
     genres = [held_out.genre_of(doc_id) for doc_id in table.doc_ids]
     shifts = {genre: "" if one_shift else genre for genre in genres}
@@ -100,7 +99,7 @@ def probabilities(
     return table.draws(draws, n_samples=N_SAMPLES)
 
 
-def by_type(name: str, table: QueryTable, probs: npt.NDArray[np.float64]) -> dict[str, object]:
+def by_type(name: str, table: QueryTable, probs: np.typing.NDArray[np.float64]) -> dict[str, object]:
     """Mean P and share of true queries by type of mention."""
     types = np.array([table.queries[query][0] for query in table.pair_queries.tolist()])
     mean = np.atleast_2d(probs).mean(axis=0)

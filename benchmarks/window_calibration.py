@@ -14,7 +14,6 @@ from itertools import pairwise
 
 import held_out_scores as held_out
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from corefsample import link_tables
@@ -40,7 +39,7 @@ def windows(documents: Sequence[AnnotatedDocument], mentions: MentionSource, siz
             yield AnnotatedDocument(f"{document.doc_id}-{number}", cut.tokens, cut.mentions, [*map(str, cut.gold)])
 
 
-def compared(probs: npt.NDArray[np.float64], truth: npt.NDArray[np.uint8]) -> pd.DataFrame:
+def compared(probs: np.typing.NDArray[np.float64], truth: np.typing.NDArray[np.uint8]) -> pd.DataFrame:
     """Mean probability and share of true links by probability; of all above one half, and of all."""
     parts = {f"{low:g} to {high:g}": (probs > low) & (probs <= high) for low, high in pairwise(BOUNDS)}
     parts |= {"above .5": probs > 0.5, "all": probs >= 0.0}

@@ -1,39 +1,42 @@
-from . import adapters as adapters
-from . import calibration as calibration
-from . import errors as errors
-from . import formats as formats
-from . import links as links
-from . import metrics as metrics
-from . import parses as parses
-from . import plots as plots
-from . import recalibration as recalibration
-from . import scorers as scorers
-from . import spacy_bridge as spacy_bridge
-from . import summaries as summaries
-from . import tagging as tagging
-from . import trees as trees
+from . import (
+    adapters as adapters,
+    calibration as calibration,
+    errors as errors,
+    formats as formats,
+    links as links,
+    metrics as metrics,
+    parses as parses,
+    plots as plots,
+    recalibration as recalibration,
+    scorers as scorers,
+    spacy_bridge as spacy_bridge,
+    summaries as summaries,
+    tagging as tagging,
+    trees as trees,
+)
 from .coreference._antecedents import AntecedentDistribution as AntecedentDistribution
-from .coreference._clusterings import clustering_log_prob as clustering_log_prob
-from .coreference._clusterings import entity_count_pmf as entity_count_pmf
-from .coreference._clusterings import link_marginals as link_marginals
-from .coreference._clusterings import map_clustering as map_clustering
-from .coreference._clusterings import root_posterior as root_posterior
-from .coreference._clusterings import sample_clusterings as sample_clusterings
+from .coreference._clusterings import (
+    clustering_log_prob as clustering_log_prob,
+    entity_count_pmf as entity_count_pmf,
+    link_marginals as link_marginals,
+    map_clustering as map_clustering,
+    root_posterior as root_posterior,
+    sample_clusterings as sample_clusterings,
+)
 from .documents._scored import ScoredDocument as ScoredDocument
 from .documents._tokens import Tokens as Tokens
-from .errors import CorefsampleError as CorefsampleError
-from .errors import InputError as InputError
-from .errors import OutputError as OutputError
-from .errors import ParameterError as ParameterError
-from .formats.annotated._conll2012 import read_conll2012 as read_conll2012
-from .formats.annotated._conll2012 import write_conll2012 as write_conll2012
-from .formats.annotated._corefud import read_corefud as read_corefud
-from .formats.annotated._corefud import write_corefud as write_corefud
+from .errors import (
+    CorefsampleError as CorefsampleError,
+    InputError as InputError,
+    OutputError as OutputError,
+    ParameterError as ParameterError,
+)
+from .formats.annotated._conll2012 import read_conll2012 as read_conll2012, write_conll2012 as write_conll2012
+from .formats.annotated._corefud import read_corefud as read_corefud, write_corefud as write_corefud
 from .formats.scored._stream import read_documents as read_documents
 from .formats.scored._writing import write_documents as write_documents
 from .links._calibration import link_tables as link_tables
-from .metrics._scores import clustering_scores as clustering_scores
-from .metrics._scores import metric_posterior as metric_posterior
+from .metrics._scores import clustering_scores as clustering_scores, metric_posterior as metric_posterior
 from .recalibration._model import Recalibration as Recalibration
 
 __version__: str

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from corefsample._arrays import Bools, Floats, Ints, Ints32
 from corefsample.errors import ParameterError, shown
@@ -24,17 +23,17 @@ T = TypeVar("T")
 _ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
-def integers(name: str, values: npt.ArrayLike) -> Ints:
+def integers(name: str, values: np.typing.ArrayLike) -> Ints:
     """Return a new one-dimensional int64 array, or raise."""
     return _numbers(name, values, "iu", "whole numbers").astype(np.int64)
 
 
-def floats(name: str, values: npt.ArrayLike) -> Floats:
+def floats(name: str, values: np.typing.ArrayLike) -> Floats:
     """Return a new one-dimensional float64 array, or raise."""
     return _numbers(name, values, "iuf", "numbers").astype(np.float64)
 
 
-def regular_array(name: str, values: object) -> npt.NDArray[Any]:
+def regular_array(name: str, values: object) -> np.typing.NDArray[Any]:
     """Return values as an array of any type, or raise if lists in them differ in length."""
     try:
         return np.asarray(values)
@@ -42,7 +41,7 @@ def regular_array(name: str, values: object) -> npt.NDArray[Any]:
         raise ParameterError("must be an array, got lists of different lengths", parameter=name) from None
 
 
-def _numbers(name: str, values: npt.ArrayLike, kinds: str, rule: str) -> npt.NDArray[Any]:
+def _numbers(name: str, values: np.typing.ArrayLike, kinds: str, rule: str) -> np.typing.NDArray[Any]:
     array = regular_array(name, values)
     if array.ndim != 1 or (array.size and array.dtype.kind not in kinds):
         described = f"{array.ndim} dimension{'s' * (array.ndim != 1)} of {array.dtype}"
@@ -50,7 +49,7 @@ def _numbers(name: str, values: npt.ArrayLike, kinds: str, rule: str) -> npt.NDA
     return array
 
 
-def pairs(name: str, values: npt.ArrayLike, n_mentions: int) -> Ints:
+def pairs(name: str, values: np.typing.ArrayLike, n_mentions: int) -> Ints:
     """Distinct pairs of mentions as int64 (n_pairs, 2), the later one first, ascending; raises ParameterError."""
     array = regular_array(name, values)
     if array.size and array.shape[1:] != (2,):
@@ -63,7 +62,7 @@ def pairs(name: str, values: npt.ArrayLike, n_mentions: int) -> Ints:
     return np.unique(np.sort(rows, axis=1)[:, ::-1], axis=0)
 
 
-def integers_32(name: str, values: npt.ArrayLike) -> Ints32:
+def integers_32(name: str, values: np.typing.ArrayLike) -> Ints32:
     """Return a new one-dimensional int32 array, or raise."""
     array = regular_array(name, values)
     if array.dtype == np.int32 and array.ndim == 1:
@@ -75,7 +74,7 @@ def integers_32(name: str, values: npt.ArrayLike) -> Ints32:
     return narrow
 
 
-def require_all(name: str, values: npt.NDArray[Any], good: Bools, rule: str) -> None:
+def require_all(name: str, values: np.typing.NDArray[Any], good: Bools, rule: str) -> None:
     """Raise for the first value of an array that is not good, with its index: ``name[i][k] must rule, got value``."""
     if not good.all():
         index = np.unravel_index(np.argmin(good), good.shape)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 
 import numpy as np
-import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Floats
@@ -43,7 +42,7 @@ def agreement_bound(n_samples: float) -> float:
     return float(1.0 - (1.0 - _CONFIDENCE) ** (1.0 / n_samples))
 
 
-def monte_carlo_errors(n_hits: npt.ArrayLike, n_samples: int, inefficiency: float = 1.0) -> Floats:
+def monte_carlo_errors(n_hits: np.typing.ArrayLike, n_samples: int, inefficiency: float = 1.0) -> Floats:
     """Monte Carlo standard error of the share n_hits / n_samples.
 
     If all samples agree, the usual sqrt(p (1 - p) / n) is 0. Then the value is a bound instead: the distance to the

@@ -18,8 +18,7 @@ from corefsample.calibration._error import CalibrationError
 from corefsample.links import calibrate_links
 from corefsample.links._calibration import link_tables
 from corefsample.summaries import document_links, entity_count_posterior
-from events import EventCounter, load_lexicon, load_rules, simulate_documents
-from events import plots as event_plots
+from events import EventCounter, load_lexicon, load_rules, plots as event_plots, simulate_documents
 from events.counts._distributions import count_posterior
 from events.counts._event_counts import EventCounts
 

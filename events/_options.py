@@ -14,8 +14,13 @@ from typing import Any, ClassVar, Literal, Self, TypeVar
 
 from corefsample import ParameterError
 
+if typing.TYPE_CHECKING:
+    import click
+
 _Class = TypeVar("_Class", bound=type)
 _ATTRIBUTES = "\n\nAttributes\n----------\n"
+# Placeholders of values by type, because only programmers know "INTEGER" and "FLOAT".
+_METAVARS = {int: "N", float: "NUMBER"}
 
 Progress = Callable[[int, int, int], None]  # called with bytes read, bytes in all, documents read
 
@@ -88,6 +93,27 @@ class Declared:
                 )
             else:
                 (_checks.at_least_zero if self.above is None else _checks.above_zero)(self.name, element)
+
+    def click_option(self) -> click.Option:
+        """Option of a command; `n_samples` becomes --samples, and fields that are true by default get a --no- flag."""
+        import click  # not above, because Python needs no commands
+
+        words = self.name.removeprefix("n_").replace("_", "-")
+        flag = self.flag or (f"--{words}/--no-{words}" if self.default is True else f"--{words}")
+        default = (self.default,) if isinstance(self.default, str) and not self.n_values else self.default
+        is_required = default is dataclasses.MISSING
+        default_setting: dict[str, Any] = {"required": True} if is_required else {"default": default}
+        return click.Option(
+            [*flag.split(), self.name],
+            type=click.Choice(self.choices) if self.choices else self.type,  # the options themselves check ranges
+            is_flag=self.type is bool,
+            show_default=default_setting.get("default", ()) != (),
+            nargs=self.n_values or 1,
+            multiple=not self.n_values,
+            metavar=self.metavar or _METAVARS.get(self.type),
+            help=self.help if self.n_values else f"{self.help}  [may be repeated]",
+            **default_setting,
+        )
 
 
 def option(*, default: Any = dataclasses.MISSING, **rule: Any) -> Any:

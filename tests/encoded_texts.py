@@ -6,8 +6,7 @@ import numpy as np
 
 from corefsample.documents._tokens import Tokens
 from corefsample.languages._language import load_language
-from corefsample.scorers.log_linear import _encoding
-from corefsample.scorers.log_linear import _feature_codes as codes
+from corefsample.scorers.log_linear import _encoding, _feature_codes as codes
 from corefsample.scorers.log_linear._pair_kernels import Encoded, fill_pair
 from corefsample.syntax._words import word_hashes
 

@@ -15,8 +15,7 @@ from typing import Any
 
 import pytest
 from places import PACKAGES, PROJECT
-from references import events as er
-from references import scoring as sr
+from references import events as er, scoring as sr
 
 from corefsample.documents._batch import DocumentBatch
 from corefsample.formats.scored._parquet import ParquetWriter

@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Bools, Floats, Ints
@@ -24,7 +23,7 @@ from corefsample.errors import ParameterError, shown
 METADATA = "adapter"  # key of a document's metadata under which an adapter reports rows and links that it left out
 
 
-def host_array(name: str, value: Any) -> npt.NDArray[Any]:
+def host_array(name: str, value: Any) -> np.typing.NDArray[Any]:
     """NumPy array of a value that may lie on a device, have gradients, or be of a type that NumPy does not know."""
     if hasattr(value, "detach"):  # torch
         value = value.detach().cpu()
@@ -35,7 +34,7 @@ def host_array(name: str, value: Any) -> npt.NDArray[Any]:
     return _checks.regular_array(name, value)
 
 
-def _matrix(name: str, value: Any, kinds: str, elements: str) -> npt.NDArray[Any]:
+def _matrix(name: str, value: Any, kinds: str, elements: str) -> np.typing.NDArray[Any]:
     try:
         array = host_array(name, value)
     except (TypeError, ValueError):

@@ -1,10 +1,12 @@
-from ._error import calibration_error as calibration_error
-from ._error import calibration_test as calibration_test
-from ._recalibrators import BetaCalibration as BetaCalibration
-from ._recalibrators import IsotonicRecalibration as IsotonicRecalibration
-from ._recalibrators import PlattScaling as PlattScaling
-from ._reliability import ReliabilityCurve as ReliabilityCurve
-from ._reliability import quantile_calibration as quantile_calibration
-from ._reliability import reliability_curve as reliability_curve
-from ._tag_scores import TagScores as TagScores
-from ._tag_scores import shared_calibration_error as shared_calibration_error
+from ._error import calibration_error as calibration_error, calibration_test as calibration_test
+from ._recalibrators import (
+    BetaCalibration as BetaCalibration,
+    IsotonicRecalibration as IsotonicRecalibration,
+    PlattScaling as PlattScaling,
+)
+from ._reliability import (
+    ReliabilityCurve as ReliabilityCurve,
+    quantile_calibration as quantile_calibration,
+    reliability_curve as reliability_curve,
+)
+from ._tag_scores import TagScores as TagScores, shared_calibration_error as shared_calibration_error

@@ -17,7 +17,6 @@ from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Floats, HtmlTable, Ints, Ints32, Result, Words, pd
@@ -127,8 +126,8 @@ def default_bin_size(n_pairs: int) -> int:
 
 
 def bin_pairs(
-    q: npt.ArrayLike,
-    y: npt.ArrayLike,
+    q: np.typing.ArrayLike,
+    y: np.typing.ArrayLike,
     *,
     bin_size: int | None = None,
     n_bins: int | None = None,
@@ -189,9 +188,9 @@ def bin_pairs(
 
 
 def block_bin_pairs(
-    q: npt.ArrayLike,
-    y: npt.ArrayLike,
-    documents: npt.ArrayLike,
+    q: np.typing.ArrayLike,
+    y: np.typing.ArrayLike,
+    documents: np.typing.ArrayLike,
     *,
     bin_size: int | None = None,
     n_bins: int | None = None,
@@ -240,7 +239,7 @@ def block_bin_pairs(
     return BlockBins(bins, n, sum_q, sum_y)
 
 
-def _packed(q: npt.ArrayLike, y: npt.ArrayLike) -> Words:
+def _packed(q: np.typing.ArrayLike, y: np.typing.ArrayLike) -> Words:
     """Return checked pairs as words; NumPy sorts them faster than pairs."""
     predictions, labels = _validation.pair_arrays(q, y)
     words = np.empty(predictions.shape[0], np.uint64)
@@ -351,7 +350,7 @@ def _q_of(word):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def pack(q: Floats, y: npt.NDArray[Any], words: Words) -> bool:
+def pack(q: Floats, y: np.typing.NDArray[Any], words: Words) -> bool:
     """Pack pairs into words; False if a q or a y breaks its rule."""
     is_valid = True
     for i in range(q.shape[0]):
@@ -412,7 +411,7 @@ def sorted_sums(
 
 
 @kernel
-def pack_by_block(q: Floats, y: npt.NDArray[Any], codes: Ints32, indptr: Ints, words: Words) -> None:
+def pack_by_block(q: Floats, y: np.typing.NDArray[Any], codes: Ints32, indptr: Ints, words: Words) -> None:
     """Pack valid pairs into words by block: those of block t go to words[indptr[t]:indptr[t + 1]]."""
     positions = indptr[:-1].copy()
     for i in range(q.shape[0]):

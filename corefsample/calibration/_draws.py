@@ -15,7 +15,6 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints
@@ -67,7 +66,7 @@ def errors_of_gaps(gaps: Floats, weights: Floats, norm: Norm) -> Floats:
     return np.asarray(gaps.max(axis=1, initial=0.0) if norm == "max" else gaps @ weights)
 
 
-def rooted(errors: npt.ArrayLike, norm: Norm) -> Floats:
+def rooted(errors: np.typing.ArrayLike, norm: Norm) -> Floats:
     """Bring errors from their additive scale to that of the norm."""
     return np.sqrt(errors) if norm == "rms" else np.asarray(errors)
 
@@ -82,7 +81,7 @@ def error_of_gaps(gaps: Floats, n: Ints, norm: Norm, noise: Floats | float = 0.0
     return float(rooted(max(error, 0.0), norm)) if norm == "rms" else error
 
 
-def error_of_sums(n: npt.ArrayLike, residual: Floats, norm: Norm) -> float:
+def error_of_sums(n: np.typing.ArrayLike, residual: Floats, norm: Norm) -> float:
     """Binned error, on its additive scale, from pairs and residuals (sum of q - y) by bin."""
     return float(errors_of_sums(np.array(n, np.float64)[None], np.array(residual)[None], norm)[0])
 

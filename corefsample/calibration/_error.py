@@ -8,13 +8,10 @@ from statistics import NormalDist
 from typing import Any, Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import HtmlTable, Result, fields_of, pd
-from corefsample.calibration import _binning as binning
-from corefsample.calibration import _draws
-from corefsample.calibration._draws import ErrorDraws, error_of_gaps, rooted
+from corefsample.calibration import _binning as binning, _draws
 from corefsample.calibration._validation import SQUARED, Norm, checked_level, checked_norm, generator
 from corefsample.errors import ParameterError
 
@@ -85,7 +82,7 @@ def binned_error(
         noise = np.square(moves).sum(axis=0) * n_blocks / max(n_blocks - 1, 1)
     elif debiased:
         noise = p * (1.0 - p) / np.maximum(whole.n - 1, 1)
-    return error_of_gaps(gaps, whole.n, norm, noise)
+    return _draws.error_of_gaps(gaps, whole.n, norm, noise)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -138,15 +135,15 @@ class CalibrationError(Result):
 
 
 def calibration_error(
-    q: npt.ArrayLike,
-    y: npt.ArrayLike,
+    q: np.typing.ArrayLike,
+    y: np.typing.ArrayLike,
     *,
     bin_size: int | None = None,
     n_bins: int | None = None,
     strategy: binning.Strategy = "adaptive",
     norm: Norm = "rms",
     debiased: bool | None = None,
-    documents: npt.ArrayLike | None = None,
+    documents: np.typing.ArrayLike | None = None,
     interval: IntervalKind | None = "auto",
     level: float = 0.95,
     n_resamples: int = 10_000,
@@ -275,29 +272,29 @@ class Interval:
     n_resamples: int
 
 
-def interval_of_draws(draws: ErrorDraws, method: str, level: float, norm: Norm) -> Interval:
+def interval_of_draws(draws: _draws.ErrorDraws, method: str, level: float, norm: Norm) -> Interval:
     """Confidence interval computed from draws by a method such as "bootstrap pivotal"."""
     tail, (source, kind) = (1.0 - checked_level(level)) / 2.0, method.split()
     checked_norm(norm, squared_for="for method='inverted'" if kind == "inverted" else None)
-    errors = rooted(draws.errors, norm)
+    errors = _draws.rooted(draws.errors, norm)
     mean, sd = float(errors.mean()), float(errors.std(ddof=1))
     if kind == "normal":
         half = NormalDist().inv_cdf(1.0 - tail) * sd
         lower, upper = mean - half, mean + half
     elif kind == "inverted":
         # Resamples of few documents understate the noise, so that their intervals need both tails everywhere.
-        lower, upper = rooted(_inverted(draws, tail, 2.0 * tail if source == "simulated" else tail), norm)
+        lower, upper = _draws.rooted(_inverted(draws, tail, 2.0 * tail if source == "simulated" else tail), norm)
     elif kind == "pivotal":
-        lower, upper = rooted(_pivotal(draws, tail), norm)
+        lower, upper = _draws.rooted(_pivotal(draws, tail), norm)
     else:
         low, high = np.quantile(errors, (tail, 1.0 - tail))
-        centre = float(rooted(draws.estimate, norm))
+        centre = float(_draws.rooted(draws.estimate, norm))
         lower, upper = (low, high) if kind == "percentile" else (2.0 * centre - high, 2.0 * centre - low)
     upper = min(max(float(upper), 0.0), 1.0)
     return Interval(min(max(float(lower), 0.0), upper), upper, level, method, norm, mean, sd, errors.shape[0])
 
 
-def _inverted(draws: ErrorDraws, tail: float, tail_near_0: float) -> tuple[float, float]:
+def _inverted(draws: _draws.ErrorDraws, tail: float, tail_near_0: float) -> tuple[float, float]:
     """Least and greatest squared error that the estimate does not contradict.
 
     Estimates of a squared error e have mean e plus the mean of the noise. The squared distance of their quantiles from
@@ -321,7 +318,7 @@ def _inverted(draws: ErrorDraws, tail: float, tail_near_0: float) -> tuple[float
     return max(end(centre, tail, -1.0), near_0), end(centre, tail, 1.0)
 
 
-def _pivotal(draws: ErrorDraws, tail: float) -> tuple[float, float]:
+def _pivotal(draws: _draws.ErrorDraws, tail: float) -> tuple[float, float]:
     """Quantiles of the draws, reflected about the estimate."""
     low, high = np.quantile(draws.errors, (tail, 1.0 - tail))
     centre = float(draws.errors.mean())
@@ -523,5 +520,5 @@ def calibration_test(
         method = "simulated labels"
     reached = int(np.sum(errors >= estimate * (1.0 - 1e-9)))  # sums in another order may round down
     p_value = (1 + reached) / (1 + n_resamples)
-    statistic = float(rooted(estimate, norm))
-    return CalibrationTest(statistic, p_value, float(rooted(errors, norm).mean()), method, norm, n_resamples)
+    statistic = float(_draws.rooted(estimate, norm))
+    return CalibrationTest(statistic, p_value, float(_draws.rooted(errors, norm).mean()), method, norm, n_resamples)

@@ -7,7 +7,6 @@ from abc import ABC, abstractmethod
 from typing import Any, Literal, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Floats
@@ -25,7 +24,9 @@ class Recalibrator(ABC):
     ones, whose names end in an underscore.
     """
 
-    def fit(self, q: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> Self:
+    def fit(
+        self, q: np.typing.ArrayLike, y: np.typing.ArrayLike, sample_weight: np.typing.ArrayLike | None = None
+    ) -> Self:
         """Fit to pairs.
 
         Parameters
@@ -56,21 +57,25 @@ class Recalibrator(ABC):
         self._fit(*_pooled(predicted, labels, weights))
         return self
 
-    def predict(self, q: npt.ArrayLike) -> Floats:
+    def predict(self, q: np.typing.ArrayLike) -> Floats:
         """Recalibrate predictions (n,) or (n, 1) in [0, 1]: float64 (n,) in [0, 1], never NaN; raise before `fit`."""
         if not self.__sklearn_is_fitted__():
             raise ParameterError(f"{type(self).__name__} must be fitted before it predicts")
         return self._predict(predictions("q", _one_column(q)))
 
-    def transform(self, q: npt.ArrayLike) -> Floats:
+    def transform(self, q: np.typing.ArrayLike) -> Floats:
         """Recalibrate predictions as `predict` does, and keep their shape, (n,) or (n, 1)."""
         return self.predict(q).reshape(np.shape(q))
 
-    def fit_transform(self, q: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> Floats:
+    def fit_transform(
+        self, q: np.typing.ArrayLike, y: np.typing.ArrayLike, sample_weight: np.typing.ArrayLike | None = None
+    ) -> Floats:
         """Fit to pairs, and recalibrate their predictions."""
         return self.fit(q, y, sample_weight).transform(q)
 
-    def score(self, q: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> float:
+    def score(
+        self, q: np.typing.ArrayLike, y: np.typing.ArrayLike, sample_weight: np.typing.ArrayLike | None = None
+    ) -> float:
         """Minus the Brier score of the recalibrated predictions: in [-1, 0], larger is better."""
         predicted, labels, weights = checked_pairs(_one_column(q), y, sample_weight)
         return -float(np.average((self.predict(predicted) - labels) ** 2, weights=weights))
@@ -122,7 +127,7 @@ class Recalibrator(ABC):
         )
 
 
-def _one_column(q: npt.ArrayLike) -> npt.ArrayLike:
+def _one_column(q: np.typing.ArrayLike) -> np.typing.ArrayLike:
     """Predictions (n,), also from a table (n, 1); other shapes stay unchanged, and a later check rejects them."""
     return np.ravel(q) if np.ndim(q) == 2 and np.shape(q)[1] == 1 else q
 

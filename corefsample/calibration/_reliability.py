@@ -11,7 +11,6 @@ from statistics import NormalDist
 from typing import Any, Literal, Self, cast, get_args
 
 import numpy as np
-import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Bools, Floats, Ints, Result, pd
@@ -93,10 +92,10 @@ class ReliabilityCurve(Result):
 
 
 def reliability_curve(
-    q: npt.ArrayLike,
-    y: npt.ArrayLike,
+    q: np.typing.ArrayLike,
+    y: np.typing.ArrayLike,
     *,
-    documents: npt.ArrayLike | None = None,
+    documents: np.typing.ArrayLike | None = None,
     bin_size: int | None = None,
     n_bins: int | None = None,
     strategy: Strategy = "adaptive",
@@ -253,10 +252,10 @@ class QuantileCalibration(Result):
 
 
 def quantile_calibration(
-    truths: npt.ArrayLike,
-    samples: npt.ArrayLike,
+    truths: np.typing.ArrayLike,
+    samples: np.typing.ArrayLike,
     *,
-    documents: npt.ArrayLike | None = None,
+    documents: np.typing.ArrayLike | None = None,
     n_bins: int = 10,
     n_resamples: int = 1000,
     seed: int = 0,
@@ -302,7 +301,7 @@ def quantile_calibration(
         raise ParameterError("must have at least one value, got none", parameter="truths")
     rule = f"must be a row of samples for each of {len(truth)} values"
     try:
-        array: npt.NDArray[Any] = np.asarray(samples)
+        array: np.typing.NDArray[Any] = np.asarray(samples)
     except ValueError:
         raise ParameterError(f"{rule}, got rows of different lengths", parameter="samples") from None
     if array.ndim != 2 or len(array) != len(truth) or not array.shape[1]:

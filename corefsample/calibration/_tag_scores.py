@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Bools, Floats, Ints32, Result, pd
@@ -66,12 +65,12 @@ class TagScores(Result):
     @classmethod
     def from_arrays(
         cls,
-        scores: npt.ArrayLike,
-        labels: npt.ArrayLike,
-        tags: npt.ArrayLike,
+        scores: np.typing.ArrayLike,
+        labels: np.typing.ArrayLike,
+        tags: np.typing.ArrayLike,
         *,
         threshold: float = THRESHOLD,
-        documents: npt.ArrayLike | None = None,
+        documents: np.typing.ArrayLike | None = None,
     ) -> TagScores:
         """Make tag scores from arrays, and drop the scores below a threshold.
 
@@ -120,7 +119,7 @@ class TagScores(Result):
         return pd.DataFrame({"tag": tag, "score": self.scores, "label": self.labels.astype(np.int64)})
 
 
-def _reaching(values: npt.NDArray[Any], threshold: float) -> Bools:
+def _reaching(values: np.typing.NDArray[Any], threshold: float) -> Bools:
     """Mask of values that reach the threshold, in their own precision: 0.01 as float32 is below 0.01 as float64."""
     limit = np.asarray(threshold, values.dtype) if values.dtype.kind == "f" else threshold
     reached = np.asarray(values >= limit)

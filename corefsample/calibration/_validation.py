@@ -5,19 +5,18 @@ from __future__ import annotations
 from typing import Any, Literal, cast
 
 import numpy as np
-import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Bools, Floats, Ints32, pd
 from corefsample.errors import ParameterError, shown
 
 
-def _numbers(name: str, values: npt.ArrayLike) -> Floats:
+def _numbers(name: str, values: np.typing.ArrayLike) -> Floats:
     """Return a contiguous one-dimensional array, copied only if necessary; raise if values are no numbers."""
     return np.ascontiguousarray(_plain(name, values, "iuf", "numbers"), np.float64)
 
 
-def _plain(name: str, values: npt.ArrayLike, kinds: str, rule: str) -> npt.NDArray[Any]:
+def _plain(name: str, values: np.typing.ArrayLike, kinds: str, rule: str) -> np.typing.NDArray[Any]:
     """Return an array of one dimension and a numeric type, which columns of objects (pandas) may have; or raise."""
     array = _checks.regular_array(name, values)
     if array.ndim == 1 and array.dtype.kind in "OU":
@@ -35,8 +34,8 @@ def _plain(name: str, values: npt.ArrayLike, kinds: str, rule: str) -> npt.NDArr
 
 
 def pair_arrays(
-    q: npt.ArrayLike, y: npt.ArrayLike, names: tuple[str, str] = ("q", "y")
-) -> tuple[Floats, npt.NDArray[Any]]:
+    q: np.typing.ArrayLike, y: np.typing.ArrayLike, names: tuple[str, str] = ("q", "y")
+) -> tuple[Floats, np.typing.NDArray[Any]]:
     """Return predictions, and labels of a type that kernels read (uint8, int64 or float64); raise if shapes are wrong.
 
     Arrays are contiguous and copied only if necessary. The values are not checked.
@@ -53,14 +52,16 @@ def pair_arrays(
     return predictions, labels
 
 
-def require_length(name: str, values: npt.ArrayLike, n: int, reference: str = "q") -> None:
+def require_length(name: str, values: np.typing.ArrayLike, n: int, reference: str = "q") -> None:
     """Raise unless an array has `n` rows, as many as `reference`."""
     shape = np.shape(values)
     if shape and shape[0] != n:
         raise ParameterError(f"must be as many as {reference} ({n}), got {shape[0]}", parameter=name)
 
 
-def _require_all(name: str, values: npt.NDArray[Any], is_valid: Bools, rule: str, hint: str | None = None) -> None:
+def _require_all(
+    name: str, values: np.typing.NDArray[Any], is_valid: Bools, rule: str, hint: str | None = None
+) -> None:
     """Raise at the first value that breaks its rule."""
     if not is_valid.all():
         k = int(np.argmin(is_valid))
@@ -72,7 +73,7 @@ def _require_inside(name: str, array: Floats) -> None:
     _require_all(name, array, (array >= 0.0) & (array <= 1.0), "lie in [0, 1]")
 
 
-def require_pairs(q: Floats, y: npt.NDArray[Any], names: tuple[str, str] = ("q", "y")) -> None:
+def require_pairs(q: Floats, y: np.typing.NDArray[Any], names: tuple[str, str] = ("q", "y")) -> None:
     """Raise at the first prediction or label that breaks its rule."""
     _require_inside(names[0], q)
     is_swapped = bool(np.isin(q, (0.0, 1.0)).all() and ((y >= 0) & (y <= 1)).all())
@@ -80,7 +81,7 @@ def require_pairs(q: Floats, y: npt.NDArray[Any], names: tuple[str, str] = ("q",
     _require_all(names[1], y, (y == 0) | (y == 1), "be 0 or 1", hint)
 
 
-def coded(name: str, ids: npt.ArrayLike, n: int, reference: str = "q") -> tuple[Ints32, tuple[Any, ...]]:
+def coded(name: str, ids: np.typing.ArrayLike, n: int, reference: str = "q") -> tuple[Ints32, tuple[Any, ...]]:
     """Number ids in the order of their names: int32 (n,) codes, and the names, ascending."""
     array = np.asarray(ids)
     if array.ndim != 1:
@@ -125,14 +126,16 @@ def generator(seed: int) -> np.random.Generator:
     return np.random.Generator(np.random.Philox(_checks.seed(seed)))
 
 
-def predictions(name: str, values: npt.ArrayLike) -> Floats:
+def predictions(name: str, values: np.typing.ArrayLike) -> Floats:
     """Return probabilities as a float64 array; raise at the first one outside [0, 1]."""
     array = _numbers(name, values)
     _require_inside(name, array)
     return array
 
 
-def labelled(q: npt.ArrayLike, y: npt.ArrayLike, *, names: tuple[str, str] = ("q", "y")) -> tuple[Floats, Floats]:
+def labelled(
+    q: np.typing.ArrayLike, y: np.typing.ArrayLike, *, names: tuple[str, str] = ("q", "y")
+) -> tuple[Floats, Floats]:
     """Return predictions and labels as float64 arrays; raise unless predictions are in [0, 1] and labels 0 or 1."""
     predicted, labels = pair_arrays(q, y, names)
     require_pairs(predicted, labels, names)
@@ -140,7 +143,7 @@ def labelled(q: npt.ArrayLike, y: npt.ArrayLike, *, names: tuple[str, str] = ("q
 
 
 def checked_pairs(
-    q: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None
+    q: np.typing.ArrayLike, y: np.typing.ArrayLike, sample_weight: np.typing.ArrayLike | None = None
 ) -> tuple[Floats, Floats, Floats]:
     """Return predictions, labels and weights of the pairs of positive weight, float64 (n,) each; raise if invalid."""
     predicted, labels = labelled(q, y)

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Literal, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Bools, ByValue, Floats, Ints, Ints32, Result, pd
@@ -146,7 +145,9 @@ class AntecedentDistribution(ByValue, Result):
         )
 
     @classmethod
-    def from_csr(cls, indptr: npt.ArrayLike, antecedents: npt.ArrayLike, scores: npt.ArrayLike) -> Self:
+    def from_csr(
+        cls, indptr: np.typing.ArrayLike, antecedents: np.typing.ArrayLike, scores: np.typing.ArrayLike
+    ) -> Self:
         """Build from compressed sparse rows: the candidates of mention i are at ``indptr[i]:indptr[i + 1]``.
 
         Parameters
@@ -185,7 +186,7 @@ class AntecedentDistribution(ByValue, Result):
         return cls._from_valid(starts, candidates, log_scores)
 
     @classmethod
-    def from_dense(cls, scores: npt.ArrayLike, *, new: npt.ArrayLike | NewPlace = 0.0) -> Self:
+    def from_dense(cls, scores: np.typing.ArrayLike, *, new: np.typing.ArrayLike | NewPlace = 0.0) -> Self:
         """Build from a matrix with the score of every pair of mentions.
 
         Parameters
@@ -217,7 +218,9 @@ class AntecedentDistribution(ByValue, Result):
         return cls._from_valid(*dense_rows("scores", matrix, new_scores))
 
     @classmethod
-    def from_probabilities(cls, probabilities: npt.ArrayLike, *, new: npt.ArrayLike | NewPlace | None = None) -> Self:
+    def from_probabilities(
+        cls, probabilities: np.typing.ArrayLike, *, new: np.typing.ArrayLike | NewPlace | None = None
+    ) -> Self:
         """Build from a matrix with the probability of every antecedent.
 
         Parameters
@@ -265,7 +268,7 @@ class AntecedentDistribution(ByValue, Result):
             self.new_probs[:n_mentions],
         )
 
-    def with_scores(self, scores: npt.ArrayLike) -> Self:
+    def with_scores(self, scores: np.typing.ArrayLike) -> Self:
         """Return the distribution of the same candidates with other scores.
 
         Parameters
@@ -285,7 +288,7 @@ class AntecedentDistribution(ByValue, Result):
         # A copy, because it is writable as in new ones: one compiled kernel serves both.
         return self._from_valid(self.indptr.copy(), self.antecedents, new_scores)
 
-    def without_links(self, pairs: npt.ArrayLike) -> Self:
+    def without_links(self, pairs: np.typing.ArrayLike) -> Self:
         """Remove candidates and renormalise the rest of their mention: the distribution without these direct links.
 
         Two mentions of a pair can still be of one entity, by a third mention.
@@ -469,7 +472,9 @@ def _require_lower(name: str, matrix: Floats) -> None:
         )
 
 
-def dense_rows(name: str, scores: npt.ArrayLike, new: npt.ArrayLike | NewPlace) -> tuple[Ints, Ints32, Floats]:
+def dense_rows(
+    name: str, scores: np.typing.ArrayLike, new: np.typing.ArrayLike | NewPlace
+) -> tuple[Ints, Ints32, Floats]:
     """Bounds of the rows, candidates and relative scores of a matrix; see `AntecedentDistribution.from_dense`."""
     matrix, new_scores = _split(name, _matrix(name, scores), new)
     n = matrix.shape[0]
@@ -484,7 +489,7 @@ def dense_rows(name: str, scores: npt.ArrayLike, new: npt.ArrayLike | NewPlace) 
 
 
 def _log_probabilities(
-    name: str, probabilities: npt.ArrayLike, new: npt.ArrayLike | NewPlace | None
+    name: str, probabilities: np.typing.ArrayLike, new: np.typing.ArrayLike | NewPlace | None
 ) -> tuple[Floats, Floats]:
     """Logarithms of the probabilities of antecedents, a square matrix, and of NEW; raises unless rows sum to 1."""
     full_matrix = _matrix(name, probabilities)
@@ -503,7 +508,7 @@ def _log_probabilities(
         return np.log(links), np.log(new_probs)
 
 
-def _split(name: str, matrix: Floats, new: npt.ArrayLike | NewPlace) -> tuple[Floats, Floats]:
+def _split(name: str, matrix: Floats, new: np.typing.ArrayLike | NewPlace) -> tuple[Floats, Floats]:
     """Split a matrix into the square of pairs of mentions and the values of NEW by mention."""
     n, n_columns = matrix.shape
     location = _checks.choice("new", new, NEW_PLACES) if isinstance(new, str) else "separate"
@@ -527,7 +532,7 @@ def _split(name: str, matrix: Floats, new: npt.ArrayLike | NewPlace) -> tuple[Fl
     return matrix, np.broadcast_to(values, n).copy()
 
 
-def _matrix(name: str, values: npt.ArrayLike) -> Floats:
+def _matrix(name: str, values: np.typing.ArrayLike) -> Floats:
     array = _checks.regular_array(name, values)
     if array.size == 0:
         return np.zeros((0, 0))

@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from html import escape
 
 import numpy as np
-import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import ByValue, Floats, Ints, Ints32, Result, pd
 from corefsample._machine import require_memory
 from corefsample._random import document_key
 from corefsample.coreference import _antecedents, _kernels
-from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._conditioning import CannotLinks, Conditioned, ProbabilitySets
 from corefsample.errors import ParameterError
 
@@ -76,13 +74,13 @@ class ClusteringSamples(ByValue, Result):
 
 
 def sample_clusterings(
-    antecedents: AntecedentDistribution,
+    antecedents: _antecedents.AntecedentDistribution,
     *,
     n_samples: int = 1000,
     seed: int = 0,
     doc_id: str = "",
     first_sample: int = 0,
-    cannot_link: npt.ArrayLike | CannotLinks | None = None,
+    cannot_link: np.typing.ArrayLike | CannotLinks | None = None,
 ) -> ClusteringSamples:
     """Draw entity clusterings: antecedents independently, then the connected components of the links.
 
@@ -145,7 +143,7 @@ def sample_clusterings(
 
 
 def sample_rescored(
-    antecedents: AntecedentDistribution,
+    antecedents: _antecedents.AntecedentDistribution,
     scores: Floats,
     n_samples: Ints,
     cannot_link: CannotLinks | None = None,
@@ -191,7 +189,7 @@ def sample_rescored(
 
 
 def _drawn(
-    antecedents: AntecedentDistribution,
+    antecedents: _antecedents.AntecedentDistribution,
     sets: ProbabilitySets,
     cannot_link: CannotLinks | None,
     *,
@@ -209,7 +207,7 @@ def _drawn(
     return labels, conditioned
 
 
-def canonical_labels(labels: npt.ArrayLike, *, name: str = "labels", n_mentions: int | None = None) -> Ints32:
+def canonical_labels(labels: np.typing.ArrayLike, *, name: str = "labels", n_mentions: int | None = None) -> Ints32:
     """Label each mention by the first mention of its cluster.
 
     Parameters
@@ -245,7 +243,7 @@ def canonical_labels(labels: npt.ArrayLike, *, name: str = "labels", n_mentions:
     return first[inverse].astype(np.int32)
 
 
-def link_marginals(antecedents: AntecedentDistribution) -> Floats:
+def link_marginals(antecedents: _antecedents.AntecedentDistribution) -> Floats:
     """Probability that each pair of mentions belongs to one entity, exactly.
 
     Each mention links to at most one earlier mention, so the marginals of mention j are the antecedent-weighted
@@ -283,7 +281,7 @@ def link_marginals(antecedents: AntecedentDistribution) -> Floats:
     return marginals
 
 
-def root_posterior(antecedents: AntecedentDistribution) -> Floats:
+def root_posterior(antecedents: _antecedents.AntecedentDistribution) -> Floats:
     """Probability that mention r is the first mention of the entity of mention i, exactly, for all pairs.
 
     Parameters
@@ -314,7 +312,7 @@ def root_posterior(antecedents: AntecedentDistribution) -> Floats:
     return roots
 
 
-def clustering_log_prob(antecedents: AntecedentDistribution, labels: npt.ArrayLike) -> float:
+def clustering_log_prob(antecedents: _antecedents.AntecedentDistribution, labels: np.typing.ArrayLike) -> float:
     """Natural log of the probability of one clustering, exactly.
 
     It is the sum over all antecedent vectors that give the clustering: the first mention of a cluster is NEW, and each
@@ -346,7 +344,7 @@ def clustering_log_prob(antecedents: AntecedentDistribution, labels: npt.ArrayLi
     return float(_kernels.clustering_log_prob(*rows, canonical))
 
 
-def entity_count_pmf(antecedents: AntecedentDistribution) -> Floats:
+def entity_count_pmf(antecedents: _antecedents.AntecedentDistribution) -> Floats:
     """Distribution of the number of entities, exactly.
 
     An entity is counted by its first mention, so the number is a sum of independent Bernoulli(P(a_i = NEW)).
@@ -361,13 +359,13 @@ def entity_count_pmf(antecedents: AntecedentDistribution) -> Floats:
     array of shape (n_mentions + 1,), float64 in [0, 1]
         Entry c is the probability of c entities.
     """
-    AntecedentDistribution.require(antecedents)
+    _antecedents.AntecedentDistribution.require(antecedents)
     pmf = np.empty(antecedents.n_mentions + 1)
     _kernels.poisson_binomial(antecedents.new_probs, pmf)
     return pmf
 
 
-def map_clustering(antecedents: AntecedentDistribution) -> Ints32:
+def map_clustering(antecedents: _antecedents.AntecedentDistribution) -> Ints32:
     """Clustering by each mention's likeliest antecedent: the usual single answer of an antecedent model.
 
     Ties go to NEW, then to the nearest antecedent. It is in general not the most probable clustering.
@@ -388,13 +386,13 @@ def map_clustering(antecedents: AntecedentDistribution) -> Ints32:
     return labels
 
 
-def _rows_of(antecedents: AntecedentDistribution) -> tuple[Ints, Ints32, Floats, Floats]:
+def _rows_of(antecedents: _antecedents.AntecedentDistribution) -> tuple[Ints, Ints32, Floats, Floats]:
     """Arrays of a distribution for kernels; raises ParameterError if `antecedents` is no AntecedentDistribution."""
-    AntecedentDistribution.require(antecedents)
+    _antecedents.AntecedentDistribution.require(antecedents)
     return antecedents.indptr, antecedents.antecedents, antecedents.probs, antecedents.new_probs
 
 
-def _square(antecedents: AntecedentDistribution) -> Floats:
+def _square(antecedents: _antecedents.AntecedentDistribution) -> Floats:
     """Return an uninitialised array with an entry for each pair of mentions."""
     n = antecedents.n_mentions
     hint = "`sample_clusterings` needs memory for n_samples numbers a mention only"

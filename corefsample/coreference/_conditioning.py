@@ -23,7 +23,6 @@ from itertools import pairwise
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Bools, ByValue, Floats, Ints, Ints32, Words
@@ -69,7 +68,7 @@ class CannotLinks:
     counted: CannotLinks | None = None
 
     @classmethod
-    def of_pairs(cls, pairs: npt.ArrayLike, n_mentions: int, n_counted: int | None = None) -> CannotLinks:
+    def of_pairs(cls, pairs: np.typing.ArrayLike, n_mentions: int, n_counted: int | None = None) -> CannotLinks:
         """Make the pairs from int (n_pairs, 2); clashes of the first n_counted pairs are counted, by default of all.
 
         Raises ParameterError if a pair does not consist of two different mentions of the document.

@@ -10,7 +10,6 @@ from typing import Any, Self
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Ints32, pd
@@ -116,7 +115,7 @@ class AnnotatedDocument(BaseDocument):
             require_one_each("sentences", len(self.sentences), "sentence", self.n_sentences)
 
     @classmethod
-    def from_scored(cls, document: ScoredDocument, labels: npt.ArrayLike | None = None) -> Self:
+    def from_scored(cls, document: ScoredDocument, labels: np.typing.ArrayLike | None = None) -> Self:
         """Make an annotated document from a scored one, with its gold entities or with any clustering.
 
         Parameters
@@ -187,7 +186,7 @@ class AnnotatedDocument(BaseDocument):
         first_mentions: dict[str, int] = {}
         return np.array([first_mentions.setdefault(entity, i) for i, entity in enumerate(self.entities)], np.int32)
 
-    def with_clustering(self, labels: npt.ArrayLike) -> Self:
+    def with_clustering(self, labels: np.typing.ArrayLike) -> Self:
         """Return the same mentions with entities e1, e2 ... by `labels`.
 
         Attributes are left out, because they describe the annotated entities.
@@ -244,7 +243,7 @@ class AnnotatedDocument(BaseDocument):
         return pd.DataFrame(self._mention_columns() | {"entity": list(self.entities), "text": texts} | attributes)
 
 
-def _names_of_labels(labels: npt.ArrayLike, n_mentions: int) -> list[str]:
+def _names_of_labels(labels: np.typing.ArrayLike, n_mentions: int) -> list[str]:
     """Names of entities, e1, e2 ..., in the order of their first mentions."""
     array = _checks.integers("labels", labels)
     require_one_each("labels", len(array), "mention", n_mentions)

@@ -15,7 +15,6 @@ from typing import Any, Self
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -83,7 +82,7 @@ class DocumentBatch:
     unit: str
     places: Sequence[int]
     _tokens: dict[int, Tokens] = field(default_factory=dict, init=False)
-    _words: dict[str, tuple[npt.NDArray[np.object_], Ints]] = field(default_factory=dict, init=False)
+    _words: dict[str, tuple[np.typing.NDArray[np.object_], Ints]] = field(default_factory=dict, init=False)
 
     @classmethod
     def of(cls, documents: Sequence[ScoredDocument]) -> Self:
@@ -150,7 +149,7 @@ class DocumentBatch:
         return ids
 
     @cached_property
-    def dates(self) -> npt.NDArray[np.datetime64]:
+    def dates(self) -> np.typing.NDArray[np.datetime64]:
         """Date of each document, datetime64[D]; NaT if a document has no date."""
         return np.array(self.table.column("date").to_pylist(), dtype="datetime64[D]")
 
@@ -247,7 +246,7 @@ class DocumentBatch:
         """Flat strings of one token column: text, lemma, upos or dep."""
         return flat_lists(self.token_lists[name])[1].dictionary_encode()
 
-    def token_words(self, name: str) -> tuple[npt.NDArray[np.object_], Ints]:
+    def token_words(self, name: str) -> tuple[np.typing.NDArray[np.object_], Ints]:
         """Distinct strings that include all strings of a token column, and the index of each token's string."""
         if name not in self._words:
             encoded = self.token_strings(name)
@@ -261,7 +260,7 @@ class DocumentBatch:
         """Flat integers of the token columns head and sent."""
         return {name: flat_lists(self.token_lists[name])[1].to_numpy() for name in INTEGER_COLUMNS}
 
-    def take(self, rows: npt.ArrayLike) -> DocumentBatch:
+    def take(self, rows: np.typing.ArrayLike) -> DocumentBatch:
         """Return a batch of the documents in some rows only."""
         row_indices = np.asarray(rows, dtype=np.int64)
         places = [self.places[row] for row in row_indices]

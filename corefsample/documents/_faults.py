@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from typing import NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Bools, Ints, Ints32
 from corefsample.errors import InputError, ParameterError, ParameterHint, shown
 
 
-def checked_mentions(mentions: npt.ArrayLike, n_tokens: int | None) -> Ints32:
+def checked_mentions(mentions: np.typing.ArrayLike, n_tokens: int | None) -> Ints32:
     """Return mentions as a new, read-only array of shape (n_mentions, 3).
 
     Parameters

@@ -13,7 +13,6 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import ByValue, Ints, Ints32, pd
@@ -195,11 +194,11 @@ class ScoredDocument(BaseDocument):
         def __init__(
             self,
             doc_id: str,
-            mentions: npt.ArrayLike,
+            mentions: np.typing.ArrayLike,
             antecedents: AntecedentDistribution,
             date: datetime.date | str | np.datetime64 | None = None,
             tokens: Tokens | None = None,
-            gold: Sequence[int | np.integer | str | None] | npt.NDArray[Any] | None = None,
+            gold: Sequence[int | np.integer | str | None] | np.typing.NDArray[Any] | None = None,
             metadata: Mapping[str, Any] = ...,
             parse: int = 0,
             samples: tuple[int, int] | None = None,

@@ -1,2 +1,1 @@
-from ._calibration import calibrate_links as calibrate_links
-from ._calibration import compare_links as compare_links
+from ._calibration import calibrate_links as calibrate_links, compare_links as compare_links

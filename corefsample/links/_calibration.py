@@ -9,12 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Bytes, Floats, HtmlTable, Ints8, Ints32, Result, fields_of, pd
-from corefsample.calibration import _binning as binning
-from corefsample.calibration import _error
+from corefsample.calibration import _binning as binning, _error
 from corefsample.calibration._draws import errors_of_sums, multiplicities, rooted
 from corefsample.calibration._reliability import ReliabilityCurve
 from corefsample.calibration._validation import Norm, checked_level, checked_norm, generator
@@ -443,7 +441,7 @@ def compare_links(
 
 
 def compare_scorers(
-    *scorers: tuple[Floats, npt.ArrayLike, Ints32],
+    *scorers: tuple[Floats, np.typing.ArrayLike, Ints32],
     bin_size: int,
     norm: Norm = "rms",
     level: float = 0.95,
@@ -493,7 +491,7 @@ def compare_scorers(
     return PairedComparison(*figures, len(scorers[0][0]), n_blocks, (n_bins[0], n_bins[1]), norm, level, n_resamples)
 
 
-def log_losses(q: Floats, y: npt.ArrayLike) -> Floats:
+def log_losses(q: Floats, y: np.typing.ArrayLike) -> Floats:
     """Minus the logarithm of the probability of each observed label, which is at least `LEAST_PROBABILITY`."""
     clipped = np.clip(q, LEAST_PROBABILITY, 1.0 - LEAST_PROBABILITY)
     return np.asarray(-np.log(np.where(np.asarray(y) == 1, clipped, 1.0 - clipped)))

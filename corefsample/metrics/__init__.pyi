@@ -1,2 +1,1 @@
-from ._scores import corpus_scores as corpus_scores
-from ._scores import score_differences as score_differences
+from ._scores import corpus_scores as corpus_scores, score_differences as score_differences

@@ -27,7 +27,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Floats, HtmlTable, pd
@@ -133,8 +132,8 @@ def metric_posterior(
     part: metric_counts.Part = "f1",
     level: float = 0.95,
     singletons: bool = True,
-    gold_spans: npt.ArrayLike | None = None,
-    response_spans: npt.ArrayLike | None = None,
+    gold_spans: np.typing.ArrayLike | None = None,
+    response_spans: np.typing.ArrayLike | None = None,
 ) -> ScoreSamples:
     """Posterior of the score of one document's clustering.
 
@@ -280,8 +279,8 @@ def clustering_scores(
     key: metric_counts.Labels,
     response: metric_counts.Labels,
     *,
-    key_spans: npt.ArrayLike | None = None,
-    response_spans: npt.ArrayLike | None = None,
+    key_spans: np.typing.ArrayLike | None = None,
+    response_spans: np.typing.ArrayLike | None = None,
     singletons: bool = True,
 ) -> ClusteringScores:
     """Score a clustering given as labels, over the mentions of the key or over other mentions.

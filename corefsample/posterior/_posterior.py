@@ -9,7 +9,6 @@ from functools import lru_cache
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Bytes, Floats, Ints, Ints32
@@ -324,7 +323,7 @@ class DocumentPosterior:
         n_samples: int = 1000,
         seed: int = 0,
         n_mentions: int | None = None,
-        cannot_link: npt.ArrayLike | None = None,
+        cannot_link: np.typing.ArrayLike | None = None,
         n_counted: int | None = None,
     ) -> PosteriorSamples:
         """Draw the samples that have this parse.

@@ -1,3 +1,2 @@
 from ._fitter import RecalibrationFitter as RecalibrationFitter
-from ._uncertain import UncertainRecalibration as UncertainRecalibration
-from ._uncertain import read_recalibration as read_recalibration
+from ._uncertain import UncertainRecalibration as UncertainRecalibration, read_recalibration as read_recalibration

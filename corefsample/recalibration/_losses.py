@@ -18,8 +18,7 @@ from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._clusterings import link_marginals
 from corefsample.documents._scored import ScoredDocument, Unannotated, gold_codes
 from corefsample.errors import ParameterError
-from corefsample.recalibration import _kernels
-from corefsample.recalibration import _model as model
+from corefsample.recalibration import _kernels, _model as model
 from corefsample.recalibration._kernels import HAS_ANTECEDENT, IS_NEW, MISSED, NO_TERM, RIGHT, UNKNOWN, WRONG
 from corefsample.recalibration._model import described
 

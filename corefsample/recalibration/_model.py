@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Bytes, Floats, HtmlTable, Ints, Ints32
@@ -99,7 +98,9 @@ class Recalibration(HtmlTable):
         by_kind = "" if self.offsets is None else ", offsets by kind"
         return f"Recalibration(temperature={self.temperature!r}, new_bias={self.new_bias!r}{by_kind})"
 
-    def apply(self, antecedents: AntecedentDistribution, kinds: npt.ArrayLike | None = None) -> AntecedentDistribution:
+    def apply(
+        self, antecedents: AntecedentDistribution, kinds: np.typing.ArrayLike | None = None
+    ) -> AntecedentDistribution:
         """Recalibrate the distribution over antecedents of one document.
 
         Parameters
@@ -240,7 +241,7 @@ def recalibrated_scores(
     return changed
 
 
-def places_of(antecedents: AntecedentDistribution, kinds: npt.ArrayLike | None) -> Ints:
+def places_of(antecedents: AntecedentDistribution, kinds: np.typing.ArrayLike | None) -> Ints:
     """Place of each candidate's kinds in the flat table of offsets; kinds as for `Recalibration.apply`."""
     if kinds is None:
         hint = "use apply_document, which finds them"

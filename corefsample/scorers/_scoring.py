@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Ints32
@@ -197,7 +196,7 @@ def score_parses(
 def score_mentions(
     scorer: protocol.AntecedentScorer,
     texts: Sequence[Tokens],
-    spans: Sequence[npt.NDArray[Any]],
+    spans: Sequence[np.typing.NDArray[Any]],
     min_prob: float,
     scheme: str | None,
 ) -> list[Pruned]:
@@ -268,7 +267,7 @@ def gold_entities(document: protocol.MentionDocument) -> list[int | str | None] 
     return None if document.gold is None else list(document.gold)
 
 
-def gold_of_parse(spans: npt.NDArray[Any], gold: Gold, parse_spans: npt.NDArray[Any]) -> Gold:
+def gold_of_parse(spans: np.typing.NDArray[Any], gold: Gold, parse_spans: np.typing.NDArray[Any]) -> Gold:
     """Entity of each mention of a parse: of the first annotated mention of the same span, or else of the same head.
 
     An annotated mention whose span the parse has is not taken for another of the same head.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Any, Literal, Protocol
 
-import numpy.typing as npt
+import numpy as np
 
 from corefsample._arrays import Bools
 from corefsample.coreference._antecedents import Pruned
@@ -64,7 +64,7 @@ class AntecedentScorer(Protocol):
     def score(
         self,
         tokens: Sequence[Tokens],
-        mentions: Sequence[npt.ArrayLike],
+        mentions: Sequence[np.typing.ArrayLike],
         *,
         min_prob: float = MIN_PROB,
         scheme: str | None = None,

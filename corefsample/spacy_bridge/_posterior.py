@@ -20,7 +20,6 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 import corefsample as cs
 from corefsample import _checks
@@ -458,7 +457,7 @@ class DocPosterior(HtmlTable):
         """
         return self._content.samples
 
-    def labels(self, clustering: npt.ArrayLike | ClusteringName = "map") -> Ints32:
+    def labels(self, clustering: np.typing.ArrayLike | ClusteringName = "map") -> Ints32:
         """Label the entities of a clustering.
 
         Returns
@@ -487,7 +486,7 @@ class DocPosterior(HtmlTable):
         labels.flags.writeable = False
         return labels
 
-    def entity_names(self, clustering: npt.ArrayLike | ClusteringName = "map") -> tuple[str, ...]:
+    def entity_names(self, clustering: np.typing.ArrayLike | ClusteringName = "map") -> tuple[str, ...]:
         """Name the entities of a clustering so that a name means the same entity in all clusterings of this Doc.
 
         The entities of "map" are E1, E2, ... by first mention. An entity of another clustering gets the name of the
@@ -516,7 +515,7 @@ class DocPosterior(HtmlTable):
         return tuple(names.get(first, f"M{first}") for first in labels)
 
     def clusters(
-        self, clustering: npt.ArrayLike | ClusteringName = "map", *, min_size: int = 1
+        self, clustering: np.typing.ArrayLike | ClusteringName = "map", *, min_size: int = 1
     ) -> tuple[tuple[Span, ...], ...]:
         """Entities of a clustering by first mention, each with its mentions in order.
 
@@ -580,7 +579,7 @@ class DocPosterior(HtmlTable):
 
     # --- spans ---------------------------------------------------------------------------------------------
 
-    def add_clustering(self, clustering: npt.ArrayLike | ClusteringName = "map", *, key: str) -> SpanGroup:
+    def add_clustering(self, clustering: np.typing.ArrayLike | ClusteringName = "map", *, key: str) -> SpanGroup:
         """Write a clustering as one group of spans, ``doc.spans[key]``.
 
         The group has all mentions, in order; the label of each is its entity's name, as `entity_names` gives it.
@@ -589,7 +588,7 @@ class DocPosterior(HtmlTable):
         return self._write_group(key, self._labelled_spans(clustering), clustering)
 
     def add_clusters(
-        self, clustering: npt.ArrayLike | ClusteringName = "map", *, prefix: str, min_size: int = 2
+        self, clustering: np.typing.ArrayLike | ClusteringName = "map", *, prefix: str, min_size: int = 2
     ) -> tuple[SpanGroup, ...]:
         """Write each entity as a group of spans: ``doc.spans[f"{prefix}_1"]`` and so on, by first mention.
 

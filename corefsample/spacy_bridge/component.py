@@ -31,21 +31,13 @@ from corefsample import _checks
 from corefsample.errors import InputError, ParameterError, shown
 from corefsample.files._atomic import write_bytes
 from corefsample.languages._language import code_of, require_same
-from corefsample.spacy_bridge._posterior import (
-    KEY,
-    DocPosterior,
-    JoinProbability,
-    SpanAntecedents,
-    content_of,
-    require_text,
-    store,
-)
+from corefsample.spacy_bridge import _posterior
+from corefsample.spacy_bridge._posterior import DocPosterior, JoinProbability, SpanAntecedents
 from corefsample.spacy_bridge.documents import mentions_of_spans, tokens_of_doc, word_offsets
 from corefsample.syntax._schemes import SCHEMES, pipeline_scheme
 from corefsample.syntax._words import mention_kinds
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
     from spacy.tokens import Span
     from spacy.training import Example
 
@@ -66,12 +58,12 @@ def posterior_of(doc: Doc) -> DocPosterior:
     ParameterError
         If the Doc was not scored, or its words have changed since.
     """
-    return DocPosterior(doc, content_of(doc))
+    return DocPosterior(doc, _posterior.content_of(doc))
 
 
 def is_scored(doc: Doc) -> bool:
     """Whether a Doc has a posterior, ``doc._.coref``."""
-    return KEY in doc.user_data
+    return _posterior.KEY in doc.user_data
 
 
 # An extension of this name by another package is kept; adding the component then raises.
@@ -144,11 +136,11 @@ class CorefComponent(Pipe):
                 f"doc._.{EXTENSION} must be free, got an extension of another package",
                 hint=f'Doc.set_extension("{EXTENSION}", getter=posterior_of, force=True) takes it over',
             )
-        require_text("mentions", mentions)
-        require_text("spans_key", spans_key)
+        _posterior.require_text("mentions", mentions)
+        _posterior.require_text("spans_key", spans_key)
         for parameter, path in {"model": model, "recalibration": recalibration}.items():
             if path is not None:
-                require_text(parameter, path)
+                _posterior.require_text(parameter, path)
         if _component_groups(spans_key).fullmatch(mentions):
             raise ParameterError(
                 f"must not be a group that the component writes, got {mentions!r}", parameter="mentions"
@@ -237,11 +229,11 @@ class CorefComponent(Pipe):
                 widest = self.recalibration.widest
                 drawn = drawn_recalibration(self.recalibration, widest, self._seed, "", is_applied=True)
         document = cs.ScoredDocument(doc_id, mentions, distribution, metadata=metadata)
-        store(doc, document, seed=self._seed, n_samples=self._n_samples, recalibrated=drawn, kinds=kinds)
+        _posterior.store(doc, document, seed=self._seed, n_samples=self._n_samples, recalibrated=drawn, kinds=kinds)
         _write_groups(posterior_of(doc), self._spans_key, self._sample_groups)
         return doc
 
-    def _mention_rows(self, doc: Doc, tokens: cs.Tokens) -> npt.NDArray[np.int32]:
+    def _mention_rows(self, doc: Doc, tokens: cs.Tokens) -> np.typing.NDArray[np.int32]:
         from corefsample.syntax._mentions import mentions_from_parse
 
         if self._source == "parse":
@@ -311,7 +303,7 @@ class CorefComponent(Pipe):
             if posterior.n_samples > 1:
                 samples = posterior.samples
                 if posterior.doc_id in doc_ids:  # samples of equal texts must be independent
-                    samples = content_of(example.predicted).sampled(f"{posterior.doc_id} {number}")
+                    samples = _posterior.content_of(example.predicted).sampled(f"{posterior.doc_id} {number}")
                 doc_ids.add(posterior.doc_id)
                 posteriors.append(cs.metric_posterior(labels, samples, gold_spans=spans, **options))
         scores: dict[str, float | None] = {}
@@ -392,7 +384,7 @@ Language.factory(
 )
 
 
-def _characters(doc: Doc, spans: Iterable[Span]) -> npt.NDArray[np.int64]:
+def _characters(doc: Doc, spans: Iterable[Span]) -> np.typing.NDArray[np.int64]:
     """Start and end of spans in characters that are not whitespace, which tokenisers cannot change; (n, 2)."""
     before = np.zeros(len(doc.text) + 1, np.int64)
     np.cumsum([not character.isspace() for character in doc.text], out=before[1:])
@@ -463,7 +455,7 @@ def set_posterior(
     from corefsample.recalibration._model import document_kinds
 
     _checks.spacy_doc(doc)
-    require_text("spans_key", spans_key)
+    _posterior.require_text("spans_key", spans_key)
     _checks.seed(seed)
     _checks.at_most("sample_groups", _checks.whole("sample_groups", sample_groups, 0), _checks.n_samples(n_samples, 1))
     if isinstance(scored, cs.ScoredDocument):
@@ -482,7 +474,7 @@ def set_posterior(
     if document.tokens is not None:
         drawn["recalibrated"] = CorpusRecalibration(seed=seed).for_scores(document.metadata)
         drawn["kinds"] = document_kinds(document)
-    store(doc, document, seed=seed, n_samples=n_samples, **drawn)
+    _posterior.store(doc, document, seed=seed, n_samples=n_samples, **drawn)
     posterior = posterior_of(doc)
     _write_groups(posterior, spans_key, sample_groups)
     return posterior

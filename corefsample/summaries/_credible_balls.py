@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints, Ints32, Result, pd
@@ -64,7 +63,7 @@ class CredibleBall(Result):
         contents = f"{self.share:.3f} of {self.n_samples} samples"
         return f"CredibleBall({self.distance}: radius={self.radius:.4g}{unit}, level={self.level:g}, {contents})"
 
-    def contains(self, labels: npt.ArrayLike) -> bool:
+    def contains(self, labels: np.typing.ArrayLike) -> bool:
         """Whether a clustering of the same mentions lies in the ball."""
         return self._distance_to(labels) <= self.radius + _TIE
 
@@ -74,7 +73,7 @@ class CredibleBall(Result):
         labels = np.where(codes < 0, codes.shape[0] + np.arange(codes.shape[0]), codes)
         return float((self.distances < self._distance_to(labels) - _TIE).mean())
 
-    def _distance_to(self, labels: npt.ArrayLike) -> float:
+    def _distance_to(self, labels: np.typing.ArrayLike) -> float:
         canonical = canonical_labels(labels, n_mentions=self.centre.shape[0])
         source = expected_losses.SummaryInput(None, expected_losses.clustering_samples("labels", canonical[None]))
         return float(expected_losses.losses_by_sample(source, self.centre, self.distance, 1.0)[0])
@@ -97,11 +96,11 @@ class CredibleBall(Result):
 
 def credible_ball(
     posterior: AntecedentDistribution | expected_losses.Samples,
-    centre: npt.ArrayLike | None = None,
+    centre: np.typing.ArrayLike | None = None,
     *,
     level: float = 0.95,
     distance: Distance = "vi",
-    calibrated: npt.ArrayLike | None = None,
+    calibrated: np.typing.ArrayLike | None = None,
 ) -> CredibleBall:
     """Smallest ball around a clustering that holds a share of the samples, and its most distant samples.
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints, Ints32, Result, pd
@@ -129,7 +128,7 @@ def document_links(
     require_document(document)
     _checks.choice("by", by, ENTITY_SOURCES)
     _checks.whole("smallest", smallest, 1)
-    labels: npt.NDArray[np.integer[Any]]
+    labels: np.typing.NDArray[np.integer[Any]]
     if by == "gold":
         labels = gold_codes(document, unannotated)
     elif by == "map":

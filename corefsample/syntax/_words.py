@@ -13,7 +13,6 @@ from functools import lru_cache
 from itertools import repeat, starmap
 
 import numpy as np
-import numpy.typing as npt
 
 from corefsample._arrays import Bytes, Ints, Words32
 from corefsample.documents._tokens import EMPTY_COLUMN, Tokens
@@ -259,7 +258,7 @@ def word_hashes(words: Iterable[str]) -> Words32:
     return np.array([word_hash(word) for word in words], np.uint32)
 
 
-def mention_kinds(tokens: Tokens, mentions: npt.ArrayLike, language: Language | None = None) -> Bytes:
+def mention_kinds(tokens: Tokens, mentions: np.typing.ArrayLike, language: Language | None = None) -> Bytes:
     """Kind of each mention by its head.
 
     Names and nouns are recognised by the universal part of speech, plural nouns by the features, the Penn tag or

@@ -1,10 +1,13 @@
-from ._chain import LinearChain as LinearChain
-from ._chain import tag_marginals as tag_marginals
+from ._chain import LinearChain as LinearChain, tag_marginals as tag_marginals
 from ._crf import ConditionalRandomField as ConditionalRandomField
-from ._labelled import event_pairs as event_pairs
-from ._labelled import fit_chain_recalibration as fit_chain_recalibration
-from ._labelled import labelled_posteriors as labelled_posteriors
-from ._taggers import HiddenMarkovModel as HiddenMarkovModel
-from ._taggers import TaggedSentence as TaggedSentence
-from ._taggers import load_tagger as load_tagger
-from ._taggers import save_tagger as save_tagger
+from ._labelled import (
+    event_pairs as event_pairs,
+    fit_chain_recalibration as fit_chain_recalibration,
+    labelled_posteriors as labelled_posteriors,
+)
+from ._taggers import (
+    HiddenMarkovModel as HiddenMarkovModel,
+    TaggedSentence as TaggedSentence,
+    load_tagger as load_tagger,
+    save_tagger as save_tagger,
+)

@@ -9,7 +9,6 @@ from itertools import pairwise as neighbours
 from typing import NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Bools, Floats, HtmlTable, Ints, Ints32, pd
@@ -167,7 +166,7 @@ class LinearChain(HtmlTable):
         return math.fsum((*norms, math.log(np.exp(self._passes.forward[-1]).sum())))
 
     @classmethod
-    def from_scores(cls, unary: npt.ArrayLike, pairwise: npt.ArrayLike) -> Self:
+    def from_scores(cls, unary: np.typing.ArrayLike, pairwise: np.typing.ArrayLike) -> Self:
         """Build from natural-log potentials, which need not be normalised.
 
         Parameters
@@ -249,7 +248,7 @@ class LinearChain(HtmlTable):
         step = max(_BLOCK_CELLS // self.n_tags**2, 1)
         return [(first, min(first + step, self.n - 1)) for first in range(0, self.n - 1, step)]
 
-    def log_prob(self, tags: npt.ArrayLike) -> float:
+    def log_prob(self, tags: np.typing.ArrayLike) -> float:
         """Natural log of the probability of one tag sequence; -inf for a forbidden one.
 
         Parameters
@@ -379,7 +378,7 @@ def _stack(pairwise: Floats) -> Floats:
     return pairwise[None] if pairwise.ndim == 2 else pairwise
 
 
-def _valid_scores(name: str, values: npt.ArrayLike, dimensions: tuple[int, ...]) -> Floats:
+def _valid_scores(name: str, values: np.typing.ArrayLike, dimensions: tuple[int, ...]) -> Floats:
     """Return scores as a contiguous, read-only float64 array; raises ParameterError if they are invalid."""
     array = _checks.regular_array(name, values)
     if array.ndim not in dimensions or (array.size and array.dtype.kind not in "iuf"):
@@ -402,7 +401,7 @@ def _are_valid(scores: Floats) -> Bools:
     return is_valid
 
 
-def tag_marginals(unaries: Sequence[npt.ArrayLike], pairwise: npt.ArrayLike) -> list[Floats]:
+def tag_marginals(unaries: Sequence[np.typing.ArrayLike], pairwise: np.typing.ArrayLike) -> list[Floats]:
     """Probability of each tag of each token of many sentences, with one matrix of transitions.
 
     Results are those of `LinearChain.from_scores(unary, pairwise).marginals()`. This function is faster, because it

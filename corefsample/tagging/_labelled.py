@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
-import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Floats, HtmlTable, Ints32, Result, pd
@@ -380,7 +379,7 @@ class ChainRecalibrationFit(HtmlTable):
 
 
 def fit_chain_recalibration(
-    chains: Sequence[LinearChain], gold: Sequence[npt.ArrayLike], *, objective: str = "likelihood"
+    chains: Sequence[LinearChain], gold: Sequence[np.typing.ArrayLike], *, objective: str = "likelihood"
 ) -> ChainRecalibrationFit:
     """Fit the temperature of chains to gold tags.
 
@@ -441,7 +440,7 @@ def fit_chain_recalibration(
     return ChainRecalibrationFit(recalibration, objective, mean_loss(0.0), after, len(chains), n_tokens)
 
 
-def _loss(chain: LinearChain, tags: npt.NDArray[np.int64], objective: str) -> float:
+def _loss(chain: LinearChain, tags: np.typing.NDArray[np.int64], objective: str) -> float:
     if objective == "likelihood":
         return -chain.log_prob(tags)
     probs = chain.marginals()[np.arange(chain.n), tags]

@@ -14,7 +14,6 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Bools, Floats, HtmlTable, Ints, Ints32, Words
@@ -32,7 +31,7 @@ _FEW = 6  # heads of each token that the first search for the best tree is limit
 ROOT, NOT_DRAWN = -1, -2  # heads
 
 
-def checked_scores(values: npt.ArrayLike) -> Floats:
+def checked_scores(values: np.typing.ArrayLike) -> Floats:
     """New read-only float64 (n, n + 1), with -inf on the diagonal of heads, or raise."""
     array = _checks.regular_array("scores", values)
     if array.ndim != 2 or array.dtype.kind not in "iuf":
@@ -89,7 +88,7 @@ class ArcDistribution(HtmlTable):
         return f"ArcDistribution(n={self.n})"
 
     @classmethod
-    def from_scores(cls, scores: npt.ArrayLike) -> Self:
+    def from_scores(cls, scores: np.typing.ArrayLike) -> Self:
         """Build a distribution over trees from the scores of arcs.
 
         Parameters
@@ -146,7 +145,7 @@ class ArcDistribution(HtmlTable):
         """
         return self._inference[1]
 
-    def log_prob(self, heads: npt.ArrayLike) -> float:
+    def log_prob(self, heads: np.typing.ArrayLike) -> float:
         """Logarithm of the probability of a tree.
 
         Parameters

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-import numpy.typing as npt
 
 from corefsample import InputError, _checks
 from corefsample._arrays import Floats, HtmlTable, Ints8, pd
@@ -109,7 +108,7 @@ def estimate_counts(
     level: float = 0.95,
     method: Method = DEFAULT_METHOD,
     learned: Mapping[str, Floats] | None = None,
-    proxies: Mapping[str, npt.ArrayLike] | None = None,
+    proxies: Mapping[str, np.typing.ArrayLike] | None = None,
     reference: RuleErrorModel | None = None,
     kinds: Mapping[str, str] | None = None,
 ) -> AuditEstimate:
@@ -301,7 +300,7 @@ def disagreements(plan: AuditPlan, labels: SheetLabels) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["doc_id", "date", "target", "probability", "label", "note"])
 
 
-def cohen_kappa(table: npt.ArrayLike, *, level: float = 0.95) -> tuple[float, float, float]:
+def cohen_kappa(table: np.typing.ArrayLike, *, level: float = 0.95) -> tuple[float, float, float]:
     """Cohen's kappa of a square table of two labellers' answers, with a credible interval.
 
     The interval is that of the posterior under a Dirichlet prior with 1/2 in every cell, from 20,000 draws with a fixed

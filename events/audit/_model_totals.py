@@ -12,7 +12,6 @@ from events.audit._plan import AuditPlan
 from events.audit._sheets import UNSURE, YES, SheetLabels
 from events.audit._totals import DEFAULT_METHOD, cell_counts, is_possible, log_share_sampled
 from events.rule_error import _counts
-from events.rule_error._counts import central_interval, error_generator
 from events.rule_error._model import AUDIT, COLUMNS, Cell, RuleError, RuleErrorModel, kind_of
 
 # Columns of totals that rest on more than the labels.
@@ -232,7 +231,7 @@ def target_error(
     """
     corpus = model.corpus_of([event_and_actor(frame, name)[1] for name in frame.targets])
     event, actor = event_and_actor(frame, frame.targets[target])
-    rng, documents = error_generator(seed, event, actor), target_documents(frame, target)
+    rng, documents = _counts.error_generator(seed, event, actor), target_documents(frame, target)
     name = _counts.reference_event(model, corpus, event, frame.kin)
     return model.draws(Cell(_kind(actor, kinds), name, actor, corpus), documents, n_draws, rng), rng
 
@@ -274,7 +273,7 @@ def reference_totals(
         others = _counts.unlabelled_yes(cells.n_documents, mean_p, classes, n_labels, cells.n_yes, error, rng)
         draws = cells.n_yes.sum() + others.sum(axis=1)
         counts = len(plan.frame), int(n_labels.sum()), int(cells.n_yes.sum())
-        interval = float(draws.mean()), *central_interval(draws, level).astype(int).tolist()
+        interval = float(draws.mean()), *_counts.central_interval(draws, level).astype(int).tolist()
         totals.append((*event_and_actor(plan.frame, name), *counts, *interval, level, "reference class"))
     return pd.DataFrame(totals, columns=list(LEARNED))
 

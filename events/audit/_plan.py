@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from corefsample import InputError, ParameterError, _checks
 from corefsample._arrays import Floats, HtmlTable, Ints, Words, pd
@@ -176,7 +175,7 @@ def plan_audit(
     by: str | None = None,
     floor: int = FLOOR,
     seed: int = 0,
-    proxies: Mapping[str, npt.ArrayLike] | None = None,
+    proxies: Mapping[str, np.typing.ArrayLike] | None = None,
 ) -> AuditPlan:
     """Draw a stratified random sample of documents to label.
 
@@ -271,7 +270,7 @@ def _require_distinct(frame: AuditFrame) -> None:
         names[key] = name
 
 
-def checked_proxies(proxies: Mapping[str, npt.ArrayLike] | None, frame: AuditFrame) -> dict[str, Floats]:
+def checked_proxies(proxies: Mapping[str, np.typing.ArrayLike] | None, frame: AuditFrame) -> dict[str, Floats]:
     """Return probabilities of other models as arrays, or raise unless every document has one in [0, 1]."""
     checked: dict[str, Floats] = {}
     for name, values in (proxies or {}).items():

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
 from corefsample import ParameterError, _checks
 from corefsample._arrays import Floats, Ints
@@ -92,12 +91,12 @@ def expected_spread(mean_p: Floats) -> Floats:
 
 
 def allocate(
-    sizes: npt.ArrayLike,
-    spreads: npt.ArrayLike,
+    sizes: np.typing.ArrayLike,
+    spreads: np.typing.ArrayLike,
     n_labels: int,
     *,
     floor: int,
-    earlier_labels: npt.ArrayLike | None = None,
+    earlier_labels: np.typing.ArrayLike | None = None,
 ) -> Ints:
     """Divide labels among strata by expected variance (Neyman's allocation), with a floor in every stratum.
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Bools, Floats, HtmlTable, Ints, pd
@@ -62,9 +61,9 @@ class TotalEstimate(HtmlTable):
 
 
 def estimate_total(
-    n_positive: npt.ArrayLike,
-    n_labelled: npt.ArrayLike,
-    n_documents: npt.ArrayLike,
+    n_positive: np.typing.ArrayLike,
+    n_labelled: np.typing.ArrayLike,
+    n_documents: np.typing.ArrayLike,
     *,
     level: float = 0.95,
     method: Method = DEFAULT_METHOD,
@@ -187,7 +186,7 @@ def stratum_limits(
     return lower, upper
 
 
-def gamma_limit(estimate: npt.ArrayLike, variance: npt.ArrayLike, level: float, method: str) -> Floats:
+def gamma_limit(estimate: np.typing.ArrayLike, variance: np.typing.ArrayLike, level: float, method: str) -> Floats:
     """Lower limit of a weighted sum of counts: the quantile of a gamma distribution with its mean and variance.
 
     With mid-P tails half a count is added, as in the middle between P(X >= k) and P(X > k) of a Poisson count.
@@ -210,7 +209,7 @@ def log_share_sampled(k: Ints, n: Ints, size: Ints) -> Floats:
     return np.asarray(gammaln(n + 1.0) - gammaln(n - k + 1.0) - gammaln(size + 1.0) + gammaln(size - k + 1.0))
 
 
-def is_possible(log_probability: npt.ArrayLike, level: float, method: str) -> Bools:
+def is_possible(log_probability: np.typing.ArrayLike, level: float, method: str) -> Bools:
     """Test whether the corpus may have no other positive documents than the labelled ones.
 
     The smallest possible total can be divided among strata in many ways, and only one gives the labels. Its probability

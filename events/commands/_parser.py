@@ -9,10 +9,9 @@ from __future__ import annotations
 import inspect
 import os
 import sys
-import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING
 
 import click
 
@@ -21,12 +20,10 @@ from events._summary import Summary, json_values
 from events.commands._screen import log_to_screen, print_error, print_json, print_summary, progress
 
 if TYPE_CHECKING:
-    from events._options import Declared, Options
+    from events._options import Options
 
 # Exit statuses; 75 is EX_TEMPFAIL of sysexits.h, and 128 + the number of a signal is the convention of shells.
 USAGE, BAD_INPUT, FAILURE, TRY_AGAIN, INTERRUPTED, TERMINATED = 2, 3, 1, 75, 130, 143
-# Placeholders of values by type, because only programmers know "INTEGER" and "FLOAT".
-_METAVARS = {int: "N", float: "NUMBER"}
 # Every command has these itself: click keeps the help option that the first context of a command asked for.
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 _COMMON = {
@@ -118,7 +115,7 @@ class Command(click.Command):
         for name in arguments:
             n_values = -1 if name[-1] in "+*" else 1
             self.params.append(click.Argument([name.rstrip("+*")], nargs=n_values, required=name[-1] != "*"))
-        self.params += [_option(each) for each in self.fields.values() if each.flag != ""]
+        self.params += [each.click_option() for each in self.fields.values() if each.flag != ""]
         self.params += [
             click.Option([*flags.split(), name], is_flag=True, help=text) for name, (flags, text) in _COMMON.items()
         ]
@@ -137,7 +134,9 @@ class Command(click.Command):
                 formatter.write_dl(records)
 
     def invoke(self, ctx: click.Context) -> None:
-        """Run the command, and print its result."""
+        """Run the command, unless it has parts and nothing has changed since it finished, and print its result."""
+        from events._options import EngineOptions
+
         values = dict(ctx.params)
         as_json, verbose, quiet = (values.pop(name) for name in _COMMON)
         writes_documents = values.get("output") == "-"  # to standard output
@@ -154,7 +153,14 @@ class Command(click.Command):
                 parameters, fields = inspect.signature(self.run).parameters, self.fields
                 chosen = {n: None if value == () and fields[n].is_optional else value for n, value in values.items()}
                 watching = {name: watcher for name, watcher in watchers.items() if name in parameters}
-                summary = self._summary(arguments, self.options(**chosen), watching, warnings)
+                options = self.options(**chosen)
+                run = partial(self.run, *arguments, options, **watching)
+                if isinstance(options, EngineOptions):
+                    from events.runs._store import FinishedCommand
+
+                    summary = FinishedCommand(str(self.name), arguments[0], options).repeated_or_run(run, warnings)
+                else:
+                    summary = run()
         except CorefsampleError as error:
             raise Failure(error, ctx) from error
         try:
@@ -173,41 +179,3 @@ class Command(click.Command):
             print_error(f"and {summary.n_hidden_problems:,} more")
         if summary.problems:
             sys.exit(BAD_INPUT)
-
-    def _summary(
-        self, arguments: list[Any], options: Options, watching: Mapping[str, Any], warnings: Sequence[str]
-    ) -> Summary:
-        """Run the command, unless it has parts, and nothing has changed since it finished: see `FinishedCommand`."""
-        from events._options import EngineOptions
-
-        if not isinstance(options, EngineOptions):
-            return self.run(*arguments, options, **watching)
-        from events.runs._store import FinishedCommand
-
-        started = time.monotonic()
-        command = FinishedCommand(str(self.name), arguments[0], options)
-        earlier = command.summary()
-        if earlier is not None and not options.subset("overwrite")["overwrite"]:
-            return Summary.repeated(earlier, time.monotonic() - started)
-        summary = self.run(*arguments, options, **watching)
-        command.finish(summary.to_json(warnings))
-        return summary
-
-
-def _option(field: Declared) -> click.Option:
-    """Option of a field; `n_samples` becomes --samples, and fields that are true by default get a flag with --no-."""
-    words = field.name.removeprefix("n_").replace("_", "-")
-    flag = field.flag or (f"--{words}/--no-{words}" if field.default is True else f"--{words}")
-    default = (field.default,) if isinstance(field.default, str) and not field.n_values else field.default
-    default_setting: dict[str, Any] = {"required": True} if default is MISSING else {"default": default}
-    return click.Option(
-        [*flag.split(), field.name],
-        type=click.Choice(field.choices) if field.choices else field.type,  # the options themselves check ranges
-        is_flag=field.type is bool,
-        show_default=default_setting.get("default", ()) != (),
-        nargs=field.n_values or 1,
-        multiple=not field.n_values,
-        metavar=field.metavar or _METAVARS.get(field.type),
-        help=field.help if field.n_values else f"{field.help}  [may be repeated]",
-        **default_setting,
-    )

@@ -23,9 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from corefsample.errors import InputError
-from events import _options as shared
-from events import audit
-from events._options import declared, option
+from events import _options as shared, audit
 from events._summary import Summary, Table, counted, counts_above_zero, covered_uncertainty, existing_files, json_values
 from events.commands._parser import Command
 from events.runs._outputs import save_pictures
@@ -36,7 +34,7 @@ if TYPE_CHECKING:
 RECORD = "audited.json"
 
 
-@declared
+@shared.declared
 class AuditEstimateOptions(shared.Pictures, shared.PlanOfLabels):
     """Options of the estimation of totals from the labels of an audit.
 
@@ -62,13 +60,13 @@ class AuditEstimateOptions(shared.Pictures, shared.PlanOfLabels):
         the rule errs as the other rules do. [default: none]
     """
 
-    out: str | None = option(default=None, metavar="FOLDER")
-    level: float = option(default=0.95, above=0.0, below=1.0)
+    out: str | None = shared.option(default=None, metavar="FOLDER")
+    level: float = shared.option(default=0.95, above=0.0, below=1.0)
     method: Literal["mid-p", "exact"] = "mid-p"
-    learned: str | None = option(default=None, metavar="FOLDER")
-    proxies: tuple[str, ...] = option(default=(), flag="--proxy", metavar="NAME")
-    table: str | None = option(default=None, metavar="FILE")
-    prior: str | None = option(default=None, metavar="TABLE")
+    learned: str | None = shared.option(default=None, metavar="FOLDER")
+    proxies: tuple[str, ...] = shared.option(default=(), flag="--proxy", metavar="NAME")
+    table: str | None = shared.option(default=None, metavar="FILE")
+    prior: str | None = shared.option(default=None, metavar="TABLE")
 
 
 def run_audit_estimate(

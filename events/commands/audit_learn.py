@@ -22,7 +22,6 @@ from corefsample.errors import InputError
 from corefsample.files._atomic import OutputFolder
 from corefsample.files._reading import sealed
 from events import _options as shared
-from events._options import declared, option
 from events._summary import Summary, Table, counted, existing_files, json_values
 from events.commands._parser import Command
 from events.runs._outputs import picture_files, save_pictures
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from events.audit._learning import LearnedTarget
 
 
-@declared
+@shared.declared
 class AuditLearnOptions(shared.Seed, shared.Overwrite, shared.Pictures, shared.PlanOfLabels):
     """Options of learning probabilities from the labels of an audit.
 
@@ -49,9 +48,9 @@ class AuditLearnOptions(shared.Seed, shared.Overwrite, shared.Pictures, shared.P
         Seed of the random folds and draws.
     """
 
-    out: str = option(metavar="FOLDER")
-    table: str | None = option(default=None, metavar="FILE")
-    level: float = option(default=0.95, above=0.0, below=1.0)
+    out: str = shared.option(metavar="FOLDER")
+    table: str | None = shared.option(default=None, metavar="FILE")
+    level: float = shared.option(default=0.95, above=0.0, below=1.0)
 
 
 class LearnedFolder(OutputFolder):

@@ -25,9 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from corefsample import _checks
 from corefsample.errors import ParameterError, ParameterHint
-from events import _options as shared
-from events import audit
-from events._options import declared, option
+from events import _options as shared, audit
 from events._summary import Pairs, Summary, Table, counted, counts_above_zero
 from events.commands._parser import Command
 
@@ -35,7 +33,7 @@ if TYPE_CHECKING:
     from corefsample.files._paths import PathLike
 
 
-@declared
+@shared.declared
 class AuditPlanOptions(shared.Seed, shared.Overwrite):
     """Options of the plan of an audit: strata of the documents, and the sample to label.
 
@@ -79,20 +77,20 @@ class AuditPlanOptions(shared.Seed, shared.Overwrite):
         Least number of labels in each stratum.
     """
 
-    out: str = option(metavar="FOLDER")
-    n_labels: int = option(default=200, at_least=1)
-    more: int | None = option(default=None, at_least=1)
-    actors: str | tuple[str, ...] | None = option(default=None, metavar="NAMES")
-    period: str = option(default="quarter", metavar="PERIOD")
-    with_texts: bool = option(default=True, flag="--texts/--no-texts")
-    question: str | None = option(default=None, metavar="TEXT")
-    codebook: str | None = option(default=None, metavar="TEXT")
-    cuts: tuple[float, ...] | None = option(default=None, flag="--cut", above=0.0, at_most=1.0, metavar="NUMBER")
-    column: str | None = option(default=None, metavar="NAME")
-    proxies: tuple[str, ...] = option(default=(), flag="--proxy", metavar="NAME")
-    table: str | None = option(default=None, metavar="FILE")
-    by: str | None = option(default=None, metavar="PERIOD")
-    floor: int = option(default=5, at_least=1)
+    out: str = shared.option(metavar="FOLDER")
+    n_labels: int = shared.option(default=200, at_least=1)
+    more: int | None = shared.option(default=None, at_least=1)
+    actors: str | tuple[str, ...] | None = shared.option(default=None, metavar="NAMES")
+    period: str = shared.option(default="quarter", metavar="PERIOD")
+    with_texts: bool = shared.option(default=True, flag="--texts/--no-texts")
+    question: str | None = shared.option(default=None, metavar="TEXT")
+    codebook: str | None = shared.option(default=None, metavar="TEXT")
+    cuts: tuple[float, ...] | None = shared.option(default=None, flag="--cut", above=0.0, at_most=1.0, metavar="NUMBER")
+    column: str | None = shared.option(default=None, metavar="NAME")
+    proxies: tuple[str, ...] = shared.option(default=(), flag="--proxy", metavar="NAME")
+    table: str | None = shared.option(default=None, metavar="FILE")
+    by: str | None = shared.option(default=None, metavar="PERIOD")
+    floor: int = shared.option(default=5, at_least=1)
 
     def _check(self) -> None:
         if not self.out:

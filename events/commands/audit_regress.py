@@ -20,9 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from corefsample._arrays import pd
 from corefsample.errors import InputError, ParameterError
-from events import _options as shared
-from events import audit
-from events._options import declared, option
+from events import _options as shared, audit
 from events._summary import Summary, Table, counted, existing_files
 from events.commands._parser import Command
 
@@ -32,7 +30,7 @@ if TYPE_CHECKING:
 COEFFICIENTS, UNITS = "regression.csv", "regression-units.csv"
 
 
-@declared
+@shared.declared
 class AuditRegressOptions(shared.PlanOfLabels):
     """Options of a regression of audited counts on covariates.
 
@@ -51,11 +49,11 @@ class AuditRegressOptions(shared.PlanOfLabels):
         Folder for the tables. [default: that of the plan]
     """
 
-    table: str = option(metavar="FILE")
+    table: str = shared.option(metavar="FILE")
     outcome: Literal["count", "share", "log-rate"] = "count"
-    level: float = option(default=0.95, above=0.0, below=1.0)
-    learned: str | None = option(default=None, metavar="FOLDER")
-    out: str | None = option(default=None, metavar="FOLDER")
+    level: float = shared.option(default=0.95, above=0.0, below=1.0)
+    learned: str | None = shared.option(default=None, metavar="FOLDER")
+    out: str | None = shared.option(default=None, metavar="FOLDER")
 
 
 def run_audit_regress(source: PathLike, sheets: Sequence[PathLike], options: AuditRegressOptions) -> Summary:

@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from corefsample import InputError, links, plots
 from corefsample._arrays import fields_of
 from events import _options as shared
-from events._options import Progress, declared, option
 from events._summary import Summary, Table, counts_above_zero, existing_files, json_values, set_aside
 from events.commands._parser import Command
 from events.runs._outputs import CalibrationFolder, save_pictures
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from corefsample.links._calibration import GroupCalibration, LinkCalibration
 
 
-@declared
+@shared.declared
 class CalibrateOptions(shared.Unannotated, shared.Seed, shared.Overwrite, shared.OnError):
     """Options of a measurement of link probabilities.
 
@@ -54,15 +53,15 @@ class CalibrateOptions(shared.Unannotated, shared.Seed, shared.Overwrite, shared
         Seed of the random draws: the same seed gives the same intervals.
     """
 
-    out: str | None = option(default=None, metavar="FOLDER")
-    bin_size: int | None = option(default=None, at_least=1)
+    out: str | None = shared.option(default=None, metavar="FOLDER")
+    bin_size: int | None = shared.option(default=None, at_least=1)
     norm: Literal["rms", "mse", "l1", "max"] = "rms"
-    level: float = option(default=0.95, above=0.0, below=1.0)
-    n_resamples: int = option(default=10_000, at_least=2)
+    level: float = shared.option(default=0.95, above=0.0, below=1.0)
+    n_resamples: int = shared.option(default=10_000, at_least=2)
 
 
 def run_calibrate(
-    inputs: Inputs, options: CalibrateOptions | None = None, *, on_progress: Progress | None = None
+    inputs: Inputs, options: CalibrateOptions | None = None, *, on_progress: shared.Progress | None = None
 ) -> Summary:
     """Measure the calibration of link marginals in scored files with gold.
 

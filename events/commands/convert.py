@@ -24,18 +24,16 @@ from typing import TYPE_CHECKING, Literal
 
 from corefsample.errors import ParameterError
 from events import _options as shared
-from events._options import declared
 from events._summary import Summary, counted, mentions_by_reason, set_aside
 from events.commands._parser import Command
 
 if TYPE_CHECKING:
     from corefsample.files._paths import Inputs, PathLike
-    from events._options import Progress
 
 STANDARD_OUTPUT = "-"
 
 
-@declared
+@shared.declared
 class ConvertOptions(shared.Seed, shared.Overwrite, shared.OnError):
     """Options of a conversion.
 
@@ -56,7 +54,11 @@ class ConvertOptions(shared.Seed, shared.Overwrite, shared.OnError):
 
 
 def run_convert(
-    inputs: Inputs, output: PathLike, options: ConvertOptions | None = None, *, on_progress: Progress | None = None
+    inputs: Inputs,
+    output: PathLike,
+    options: ConvertOptions | None = None,
+    *,
+    on_progress: shared.Progress | None = None,
 ) -> Summary:
     """Check documents and copy them to another file or format.
 
@@ -126,7 +128,7 @@ def run_convert(
     )
 
 
-def _to_standard_output(names: list[str], options: ConvertOptions, on_progress: Progress | None) -> Summary:
+def _to_standard_output(names: list[str], options: ConvertOptions, on_progress: shared.Progress | None) -> Summary:
     """Convert to a temporary file and copy it, so that an invalid document leaves no partial output."""
     if options.on_error == "quarantine":
         rule = "must be stop if the output is standard output, because there is no file for documents set aside"

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from corefsample._arrays import pd
 from corefsample.errors import ParameterError, ParameterHint
 from events import _options as shared
-from events._options import declared, option
 from events._summary import counted
 from events.commands._parser import Command
 from events.commands.events import run_events, summary_of_run
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
     from corefsample.documents._scored import ScoredDocument
-    from events._options import Progress
     from events._summary import Summary
     from events.evidence._true_events import TrueEvents
 
@@ -35,7 +33,7 @@ _RECORD = "run.json"
 _EVENT_SHARE = 0.3
 
 
-@declared
+@shared.declared
 class DemoOptions(shared.Seed, shared.Overwrite):
     """Options of the demo.
 
@@ -49,11 +47,11 @@ class DemoOptions(shared.Seed, shared.Overwrite):
         Seed of the random draws: the same seed gives the same news and samples.
     """
 
-    out: str = option(default="corefsample-demo", metavar="FOLDER")
-    n_documents: int = option(default=2000, at_least=1)
+    out: str = shared.option(default="corefsample-demo", metavar="FOLDER")
+    n_documents: int = shared.option(default=2000, at_least=1)
 
 
-def run_demo(options: DemoOptions | None = None, *, on_progress: Progress | None = None) -> Summary:
+def run_demo(options: DemoOptions | None = None, *, on_progress: shared.Progress | None = None) -> Summary:
     """Simulate news into a folder, count its events, and make the HTML page if the libraries are installed.
 
     Parameters

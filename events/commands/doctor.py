@@ -26,7 +26,6 @@ from typing import TYPE_CHECKING, Any
 
 from corefsample.errors import ParameterError, ParameterHint
 from events import _options as shared
-from events._options import Options, declared, option
 from events._summary import Pairs, Summary
 from events.commands._parser import Command
 
@@ -34,8 +33,8 @@ if TYPE_CHECKING:
     from events._options import Progress
 
 
-@declared
-class DoctorOptions(Options):
+@shared.declared
+class DoctorOptions(shared.Options):
     """Options of a check of files, or of a description of the installation.
 
     Attributes
@@ -53,9 +52,9 @@ class DoctorOptions(Options):
     """
 
     environment: bool = False
-    rule: str | None = option(default=None, metavar="RULE")
-    preset: str | None = option(default=None, metavar="NAME")
-    lexicon: str | None = option(default=None, metavar="FILE")
+    rule: str | None = shared.option(default=None, metavar="RULE")
+    preset: str | None = shared.option(default=None, metavar="NAME")
+    lexicon: str | None = shared.option(default=None, metavar="FILE")
     scheme: shared.SchemeName | None = None
 
 

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from corefsample._arrays import fields_of
 from events import _options as shared
-from events._options import Progress, declared, option
 from events._summary import Summary, Table, counts_above_zero, mentions_by_reason
 from events.commands._parser import Command
 
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 _TITLES = {title.lower(): title for title in ("MUC", "B3", "CEAFe", "CEAFm", "LEA", "BLANC", "CoNLL")}
 
 
-@declared
+@shared.declared
 class EvaluateOptions(shared.Seed):
     """Options of an evaluation of entities.
 
@@ -60,14 +59,18 @@ class EvaluateOptions(shared.Seed):
     match: Literal["span", "head"] = "span"
     singletons: bool = True
     clustering: shared.Clustering = "map"
-    against: str | None = option(default=None, metavar="FILE")
+    against: str | None = shared.option(default=None, metavar="FILE")
     n_samples: int = shared.samples(1000, at_least=0)
-    level: float = option(default=0.95, above=0.0, below=1.0)
-    n_resamples: int = option(default=10_000, at_least=2)
+    level: float = shared.option(default=0.95, above=0.0, below=1.0)
+    n_resamples: int = shared.option(default=10_000, at_least=2)
 
 
 def run_evaluate(
-    system: PathLike, gold: PathLike, options: EvaluateOptions | None = None, *, on_progress: Progress | None = None
+    system: PathLike,
+    gold: PathLike,
+    options: EvaluateOptions | None = None,
+    *,
+    on_progress: shared.Progress | None = None,
 ) -> Summary:
     """Score entities of a system against gold entities.
 
@@ -89,14 +92,8 @@ def run_evaluate(
         If a file is missing, a document is invalid, its words differ from those of its gold document, or no document is
         both in the system and in gold.
     """
+    from corefsample.metrics import _scores as scores
     from corefsample.metrics._metric_counts import METRICS
-    from corefsample.metrics._scores import (
-        corpus_posterior,
-        corpus_scores,
-        percentiles,
-        resampled_f1,
-        score_differences,
-    )
     from events.runs._document_inputs import DocumentInputs
     from events.runs._one_clustering import gold_mentions, system_scores
 
@@ -110,12 +107,12 @@ def run_evaluate(
     systems = [list(scored.by_document.values())]
     if options.against is not None:
         systems.append(list(system_scores(opened(options.against), keys, **settings, n_samples=0).by_document.values()))
-    draws = resampled_f1(systems, **options.subset("n_resamples", "seed"))
-    ends = percentiles(draws[0], options.level).T.tolist()
+    draws = scores.resampled_f1(systems, **options.subset("n_resamples", "seed"))
+    ends = scores.percentiles(draws[0], options.level).T.tolist()
     is_compared = len(systems) == 2
-    differences = score_differences(systems[0], systems[1], draws, level=options.level) if is_compared else None
-    corpus = corpus_scores(systems[0])
-    posterior = corpus_posterior(scored.posteriors) if len(scored.posteriors) == len(keys) else None
+    differences = scores.score_differences(systems[0], systems[1], draws, level=options.level) if is_compared else None
+    corpus = scores.corpus_scores(systems[0])
+    posterior = scores.corpus_posterior(scored.posteriors) if len(scored.posteriors) == len(keys) else None
     values = {
         "inputs": [str(path) for path in (system, gold, options.against) if path is not None],
         "n_documents": len(keys),

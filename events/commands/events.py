@@ -22,16 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from corefsample import _checks
 from corefsample._arrays import pd
-from events._summary import (
-    Summary,
-    Table,
-    counted,
-    counts_above_zero,
-    covered_uncertainty,
-    empty_corpus,
-    existing_files,
-    set_aside,
-)
+from events import _summary as summary
 from events.commands._parser import Command
 from events.runs._run_options import EventsOptions
 
@@ -46,7 +37,7 @@ __all__ = ["EventsOptions", "run_events", "summary_of_run"]
 _MERGED = 0.01  # a larger probability of merged actors is printed
 
 
-def run_events(inputs: Inputs, options: EventsOptions, *, on_progress: Progress | None = None) -> Summary:
+def run_events(inputs: Inputs, options: EventsOptions, *, on_progress: Progress | None = None) -> summary.Summary:
     """Count events in files of scored mentions, and write the folder of the run.
 
     The inputs are divided into parts, which are stored in the folder. After an interruption, the same call computes
@@ -75,7 +66,7 @@ def run_events(inputs: Inputs, options: EventsOptions, *, on_progress: Progress 
     return summary_of_run(count_corpus(inputs, options, on_progress=on_progress))
 
 
-def summary_of_run(run: Mapping[str, Any]) -> Summary:
+def summary_of_run(run: Mapping[str, Any]) -> summary.Summary:
     """Highest counts of a run, warnings about it, and its files; `run` is what `count_corpus` returned."""
     from corefsample._lazy import can_report, install_hint
     from corefsample.files._paths import joined
@@ -83,13 +74,13 @@ def summary_of_run(run: Mapping[str, Any]) -> Summary:
     from events.news._quality import set_aside_before
 
     names = {"Picture": "bands.png", "Compared": "comparison.png", "Counts": "counts.csv", "Evidence": "evidence.csv"}
-    files = existing_files(run["out"], {**names, "Report": "report.html"})
+    files = summary.existing_files(run["out"], {**names, "Report": "report.html"})
     if "Report" not in files:
         missing = "" if can_report() else f" ({install_hint('report')})"
         files["Explore"] = f"corefsample report {shlex.quote(run['out'])}{missing}"
     notices = [
-        *empty_corpus(run["n_documents"]),
-        *set_aside(run["n_quarantined"], joined(run["out"], "quarantine.jsonl")),
+        *summary.empty_corpus(run["n_documents"]),
+        *summary.set_aside(run["n_quarantined"], joined(run["out"], "quarantine.jsonl")),
         *set_aside_before(run),
         *filter(None, [run["outside"], CountNotes(run["merged_actors"]).unsettled()]),
     ]
@@ -97,22 +88,23 @@ def summary_of_run(run: Mapping[str, Any]) -> Summary:
     if not run["n_computed"]:
         work = "Every part was complete; nothing was computed again."
     elif run["n_computed"] < run["n_parts"]:
-        work = f"{run['n_parts'] - run['n_computed']:,} of {counted(run['n_parts'], 'part')} had been computed before."
+        parts = summary.counted(run["n_parts"], "part")
+        work = f"{run['n_parts'] - run['n_computed']:,} of {parts} had been computed before."
     values = {name: value for name, value in run.items() if name not in ("counts", "totals", "inputs", "outside")}
-    return Summary(values=values, shown=[*_shown(run)], notices=notices, files=files, work=work, result=run)
+    return summary.Summary(values=values, shown=[*_shown(run)], notices=notices, files=files, work=work, result=run)
 
 
-def _shown(run: Mapping[str, Any]) -> Iterator[str | Table]:
+def _shown(run: Mapping[str, Any]) -> Iterator[str | summary.Table]:
     """Yield what was counted, the highest counts, and what their intervals cover."""
     from events.counts._run_tables import REPORTED, CountNotes
     from events.news._quality import tally_of_run
 
     notes = CountNotes(run["merged_actors"], run["triggers"], run["rule_error"])
     yield (
-        f"{counted(run['n_documents'], 'document')}, {run['periods'][0]} to {run['periods'][1]}: "
+        f"{summary.counted(run['n_documents'], 'document')}, {run['periods'][0]} to {run['periods'][1]}: "
         f"{run['n_sampled']:,} could contain an event and were sampled, {run['n_with_events']:,} do with P > 0."
     )
-    yield from counts_above_zero(
+    yield from summary.counts_above_zero(
         (run["n_undated"], "document", 'without a date, counted in rows "undated"'),
         (run["n_not_selected"], "document", "left out by --where"),
     )
@@ -123,7 +115,7 @@ def _shown(run: Mapping[str, Any]) -> Iterator[str | Table]:
         yield from filter(None, [notes.first()])
         yield from _highest(run["counts"])
     several_parses, recalibrated = run["n_several_parses"] > 0, run["uncertainty"] not in (None, "none")
-    covered = covered_uncertainty(parses=several_parses, recalibration=recalibrated)
+    covered = summary.covered_uncertainty(parses=several_parses, recalibration=recalibrated)
     uncovered = "rule, lexicon" if several_parses else "rule, lexicon, parse"
     plan = f"`corefsample audit plan {shlex.quote(run['out'])} --out audit` measures"
     if run["rule_error"] is None:
@@ -133,7 +125,7 @@ def _shown(run: Mapping[str, Any]) -> Iterator[str | Table]:
     yield from filter(None, [notes.reference(), *notes.exclusions(), notes.merging(_MERGED)])
 
 
-def _highest(counts: pd.DataFrame) -> Iterator[str | Table]:
+def _highest(counts: pd.DataFrame) -> Iterator[str | summary.Table]:
     """Yield the rows with the highest means, in at most 80 columns, and what the columns are.
 
     Rows without a named actor are last, because most users want to know who did it.
@@ -156,7 +148,7 @@ def _highest(counts: pd.DataFrame) -> Iterator[str | Table]:
     first = head.iloc[0]
     highest = "Highest numbers that a reader would count" if of_readers else "Highest posterior means"
     intervals = f"{100 * first['level']:g}% {first['interval'] + ' ' if not of_readers else ''}intervals"
-    yield Table(names, head[names].values.tolist(), f"{highest}, with {intervals}:")
+    yield summary.Table(names, head[names].values.tolist(), f"{highest}, with {intervals}:")
     of_rule = "mean: what the rule counts, with lower and upper in counts.csv"
     meaning = of_rule if of_readers else "sd: standard deviation of the posterior"
     nobody = "; -: nobody named" if (head[roles] == "-").any(axis=None) else ""

@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from corefsample.errors import ParameterError
 from corefsample.files._paths import is_run, path_list
 from events import _options as shared
-from events._options import Progress, declared, option
 from events._summary import Pairs, Summary, counted
 from events.commands._parser import Command
 
@@ -44,7 +43,7 @@ _OUTCOMES = {
 }
 
 
-@declared
+@shared.declared
 class ExplainOptions(shared.LexiconOption, shared.SchemeOption, shared.Seed):
     """Options that select triggers to explain.
 
@@ -69,17 +68,17 @@ class ExplainOptions(shared.LexiconOption, shared.SchemeOption, shared.Seed):
         Seed of the random draws: the same seed gives the same sentences.
     """
 
-    rule: str = option(default="attack", metavar="RULE")
-    preset: str | None = option(default=None, metavar="NAME")
-    doc_id: str | None = option(default=None, metavar="ID")
+    rule: str = shared.option(default="attack", metavar="RULE")
+    preset: str | None = shared.option(default=None, metavar="NAME")
+    doc_id: str | None = shared.option(default=None, metavar="ID")
     filled: Literal["either", "named", "default"] = "either"
-    actor: str | None = option(default=None, metavar="CODE")
-    trigger: str | None = option(default=None, metavar="WORDS")
-    sample: int | None = option(default=None, at_least=1)
+    actor: str | None = shared.option(default=None, metavar="CODE")
+    trigger: str | None = shared.option(default=None, metavar="WORDS")
+    sample: int | None = shared.option(default=None, at_least=1)
 
 
 def run_explain(
-    inputs: Inputs, options: ExplainOptions | None = None, *, on_progress: Progress | None = None
+    inputs: Inputs, options: ExplainOptions | None = None, *, on_progress: shared.Progress | None = None
 ) -> Summary:
     """Trace the triggers of a rule in scored documents, and draw some to show: see `explain_triggers`.
 

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from corefsample.errors import InputError, ParameterError
 from events import _options as shared
-from events._options import Progress, declared, option
 from events._summary import Summary, counts_above_zero, set_aside
 from events.commands._parser import Command
 
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 RECORD_SUFFIX = ".recalibration.json"
 
 
-@declared
+@shared.declared
 class RecalibrateOptions(shared.Overwrite, shared.Unannotated, shared.Seed, shared.OnError):
     """Options of a recalibration.
 
@@ -55,12 +54,12 @@ class RecalibrateOptions(shared.Overwrite, shared.Unannotated, shared.Seed, shar
         Seed of the random draws: the same seed gives the same folds and refits.
     """
 
-    out: str = option(metavar="FILE")
+    out: str = shared.option(metavar="FILE")
     objective: Literal["links-log", "likelihood"] = "links-log"
     form: Literal["global", "kinds"] = "kinds"
-    domains: str | None = option(default=None, metavar="FIELD")
-    n_folds: int = option(default=5, at_least=2)
-    n_resamples: int = option(default=200, at_least=2)
+    domains: str | None = shared.option(default=None, metavar="FIELD")
+    n_folds: int = shared.option(default=5, at_least=2)
+    n_resamples: int = shared.option(default=200, at_least=2)
 
     def _check(self) -> None:
         super()._check()
@@ -69,7 +68,7 @@ class RecalibrateOptions(shared.Overwrite, shared.Unannotated, shared.Seed, shar
 
 
 def run_recalibrate(
-    gold: Inputs, apply: Inputs, options: RecalibrateOptions, *, on_progress: Progress | None = None
+    gold: Inputs, apply: Inputs, options: RecalibrateOptions, *, on_progress: shared.Progress | None = None
 ) -> Summary:
     """Fit a recalibration to documents with gold, and write other documents with recalibrated scores.
 

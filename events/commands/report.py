@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Literal
 
 from corefsample.errors import ParameterError, ParameterHint
 from events import _options as shared
-from events._options import declared, option
 from events._summary import Summary, counted
 from events.commands._parser import Command
 
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from corefsample.files._paths import PathLike
 
 
-@declared
+@shared.declared
 class ReportOptions(shared.Overwrite):
     """Options of the page of a run, or of a picture for a paper.
 
@@ -63,19 +62,19 @@ class ReportOptions(shared.Overwrite):
         Draw the picture in shades of grey.
     """
 
-    out: str | None = option(default=None, metavar="FILE")
-    title: str | None = option(default=None, metavar="TEXT")
-    n_documents: int = option(default=1000, at_least=0)
-    n_others: int = option(default=500, at_least=0)
-    audit: str | None = option(default=None, metavar="FOLDER")
-    learned: str | None = option(default=None, metavar="FOLDER")
-    picture: str | None = option(default=None, metavar="FILE")
-    event: str | None = option(default=None, metavar="NAME")
-    actors: tuple[str, ...] = option(default=(), metavar="NAMES")
+    out: str | None = shared.option(default=None, metavar="FILE")
+    title: str | None = shared.option(default=None, metavar="TEXT")
+    n_documents: int = shared.option(default=1000, at_least=0)
+    n_others: int = shared.option(default=500, at_least=0)
+    audit: str | None = shared.option(default=None, metavar="FOLDER")
+    learned: str | None = shared.option(default=None, metavar="FOLDER")
+    picture: str | None = shared.option(default=None, metavar="FILE")
+    event: str | None = shared.option(default=None, metavar="NAME")
+    actors: tuple[str, ...] = shared.option(default=(), metavar="NAMES")
     panels: Literal["actors", "one"] = "actors"
-    labels: tuple[str, ...] = option(default=(), metavar="ACTOR=TEXT")
-    y_label: str = option(default="documents with an event", metavar="TEXT")
-    size: tuple[float, float] | None = option(default=None, metavar="WIDTH HEIGHT", above=0.0)
+    labels: tuple[str, ...] = shared.option(default=(), metavar="ACTOR=TEXT")
+    y_label: str = shared.option(default="documents with an event", metavar="TEXT")
+    size: tuple[float, float] | None = shared.option(default=None, metavar="WIDTH HEIGHT", above=0.0)
     grey: bool = False
 
     def _check(self) -> None:

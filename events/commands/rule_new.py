@@ -14,12 +14,11 @@ from __future__ import annotations
 
 from corefsample.errors import ParameterError
 from events import _options as shared
-from events._options import declared, option
 from events._summary import Pairs, Summary
 from events.commands._parser import Command
 
 
-@declared
+@shared.declared
 class RuleNewOptions(shared.LexiconOption, shared.Overwrite):
     """Options of a new rule file.
 
@@ -41,11 +40,11 @@ class RuleNewOptions(shared.LexiconOption, shared.Overwrite):
         Names of the actors: countries, police, or a YAML file of your own. [default: countries]
     """
 
-    example: tuple[str, ...] = option(metavar="TEXT")
-    pipeline: str = option(metavar="SPACY")
-    trigger: tuple[str, ...] = option(default=(), metavar="WORDS")
-    actor: tuple[str, ...] = option(default=(), metavar="WORDS")
-    out: str | None = option(default=None, metavar="FILE")
+    example: tuple[str, ...] = shared.option(metavar="TEXT")
+    pipeline: str = shared.option(metavar="SPACY")
+    trigger: tuple[str, ...] = shared.option(default=(), metavar="WORDS")
+    actor: tuple[str, ...] = shared.option(default=(), metavar="WORDS")
+    out: str | None = shared.option(default=None, metavar="FILE")
 
 
 def run_rule_new(name: str, options: RuleNewOptions) -> Summary:

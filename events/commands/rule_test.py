@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 from corefsample.errors import ParameterError
 from events import _options as shared
-from events._options import declared
 from events._summary import Pairs, Summary
 from events.commands._parser import Command
 
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from events.evidence._examples import ExampleResult
 
 
-@declared
+@shared.declared
 class RuleTestOptions(shared.LexiconOption):
     """Options of a check of rules.
 

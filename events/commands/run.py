@@ -16,18 +16,16 @@ import glob
 from typing import TYPE_CHECKING
 
 from events import _options as shared
-from events._options import Selection, declared, fields_of, option
 from events.commands._parser import Command
 from events.commands.events import summary_of_run
 from events.runs import _run_options as run_options
 
 if TYPE_CHECKING:
     from corefsample.files._paths import Inputs
-    from events._options import Progress
     from events._summary import Summary
 
 
-@declared
+@shared.declared
 class RunOptions(
     shared.Pictures, shared.Overwrite, run_options.ReadingOptions, run_options.CountOptions, shared.EngineOptions
 ):
@@ -41,8 +39,8 @@ class RunOptions(
         Trained model to score with. [default: the English one in the package]
     """
 
-    out: str = option(metavar="FOLDER")
-    model: str | None = option(default=None, metavar="FILE")
+    out: str = shared.option(metavar="FOLDER")
+    model: str | None = shared.option(default=None, metavar="FILE")
 
     @property
     def scored(self) -> str:
@@ -55,7 +53,7 @@ class RunOptions(
         return *run_options.files_of_run(self.out), f"{glob.escape(self.scored)}*"
 
 
-def run_run(inputs: Inputs, options: RunOptions, *, on_progress: Progress | None = None) -> Summary:
+def run_run(inputs: Inputs, options: RunOptions, *, on_progress: shared.Progress | None = None) -> Summary:
     """Score documents, count their events and write the report, as the commands score, events and report do.
 
     Parameters
@@ -85,13 +83,15 @@ def run_run(inputs: Inputs, options: RunOptions, *, on_progress: Progress | None
     scored = options.scored
     # Folder, rules, lexicon and dates are checked first, so that errors are raised before hours of work.
     RunFolder(options.out, overwrite=options.overwrite or not is_url(options.out))
-    counting = run_options.EventsOptions(**options.subset(*fields_of(run_options.EventsOptions)))
+    counting = run_options.EventsOptions(**options.subset(*shared.fields_of(run_options.EventsOptions)))
     checked_contents(counting)
-    shared_names = fields_of(run_options.ScoringOptions).keys() & fields_of(RunOptions).keys() - {"recalibration"}
+    shared_names = shared.fields_of(run_options.ScoringOptions).keys() & shared.fields_of(RunOptions).keys() - {
+        "recalibration"
+    }
     scoring = run_options.ScoringOptions(**options.subset(*shared_names))
     if not is_scored(inputs, scored, scoring):
         article_options = options.subset(*run_options.ARTICLE_OPTIONS, "undated")
-        selected = Selection(options.where) if options.where else None
+        selected = shared.Selection(options.where) if options.where else None
         is_news = options.pipeline is not None
         documents = DocumentInputs(inputs, article_options=article_options, prefer_news=is_news, selected=selected)
         if options.stops_at_undated and "-" not in documents.paths:

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from corefsample.errors import ParameterError
 from events import _options as shared
-from events._options import Progress, declared, option
 from events._summary import Summary, Table, counted, counts_above_zero, mentions_by_reason, set_aside
 from events.commands._parser import Command
 
@@ -34,7 +33,7 @@ _TRAINING = ("l2", "epochs", "refit", "start", "learning_rate", "link_weight", "
 _TEXTS = ("scheme", "mentions", "windows")
 
 
-@declared
+@shared.declared
 class TrainOptions(shared.SchemeOption, shared.Seed, shared.Overwrite, shared.OnError):
     """Options of a training.
 
@@ -81,30 +80,30 @@ class TrainOptions(shared.SchemeOption, shared.Seed, shared.Overwrite, shared.On
         Seed of the random draws: the same seed gives the same model.
     """
 
-    out: str = option(metavar="FILE")
-    held_out: tuple[str, ...] = option(default=(), metavar="FILE")
-    held_out_share: float = option(default=0.1, at_least=0.0, below=1.0)
+    out: str = shared.option(metavar="FILE")
+    held_out: tuple[str, ...] = shared.option(default=(), metavar="FILE")
+    held_out_share: float = shared.option(default=0.1, at_least=0.0, below=1.0)
     refit: bool = False
-    where: tuple[str, ...] = option(default=(), metavar="KEY=VALUE[,VALUE]")
-    attribution: str | None = option(default=None, metavar="TEXT")
+    where: tuple[str, ...] = shared.option(default=(), metavar="KEY=VALUE[,VALUE]")
+    attribution: str | None = shared.option(default=None, metavar="TEXT")
     mentions: Literal["annotated", "parse", "both"] = "annotated"
     windows: bool = False
-    language: str | None = option(default=None, metavar="CODE")
+    language: str | None = shared.option(default=None, metavar="CODE")
     start: Literal["english", "none"] | None = None
-    l2: tuple[float, ...] = option(default=(), at_least=0.0)
-    epochs: int = option(default=5, at_least=1)
-    orders: int = option(default=3, at_least=1)
-    link_weight: float = option(default=10.0, at_least=0.0)
-    learning_rate: float = option(default=0.1, above=0.0)
-    bits: int = option(default=20, at_least=8, at_most=22)
-    min_count: int = option(default=1, at_least=1)
+    l2: tuple[float, ...] = shared.option(default=(), at_least=0.0)
+    epochs: int = shared.option(default=5, at_least=1)
+    orders: int = shared.option(default=3, at_least=1)
+    link_weight: float = shared.option(default=10.0, at_least=0.0)
+    learning_rate: float = shared.option(default=0.1, above=0.0)
+    bits: int = shared.option(default=20, at_least=8, at_most=22)
+    min_count: int = shared.option(default=1, at_least=1)
 
 
 def run_train(
     corpora: Inputs,
     options: TrainOptions,
     *,
-    on_progress: Progress | None = None,
+    on_progress: shared.Progress | None = None,
     on_epoch: Callable[[EpochReport], None] | None = None,
 ) -> Summary:
     """Train an antecedent model on annotated corpora.

@@ -1,3 +1,2 @@
 from ._credible_intervals import count_pmf as count_pmf
-from ._distributions import read_count_posterior as read_count_posterior
-from ._distributions import read_count_samples as read_count_samples
+from ._distributions import read_count_posterior as read_count_posterior, read_count_samples as read_count_samples

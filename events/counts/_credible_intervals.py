@@ -6,7 +6,6 @@ from collections import deque
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from corefsample import ParameterError, _checks
 from corefsample._arrays import Floats, Ints
@@ -17,7 +16,7 @@ from corefsample.coreference._kernels import poisson_binomial
 _ROUNDING = 1e-12
 
 
-def count_pmf(probs: npt.ArrayLike) -> Floats:
+def count_pmf(probs: np.typing.ArrayLike) -> Floats:
     """Distribution of the number of documents with an event, given the probability of each.
 
     Given these probabilities the documents are independent, so the count is Poisson-binomial.
@@ -45,7 +44,7 @@ def count_pmf(probs: npt.ArrayLike) -> Floats:
     return pmf
 
 
-def sum_pmf(values: npt.NDArray[np.integer]) -> Floats:
+def sum_pmf(values: np.typing.NDArray[np.integer]) -> Floats:
     """Distribution of the sum of numbers of independent documents, each uniformly one of its samples.
 
     Parameters
@@ -102,12 +101,12 @@ def convolve_differences(first_only: Floats, second_only: Floats, pmf: Floats) -
             previous = current
 
 
-def sample_shares(counts: npt.NDArray[np.integer]) -> Floats:
+def sample_shares(counts: np.typing.NDArray[np.integer]) -> Floats:
     """Distribution of sampled counts: entry k is the share of samples with count k."""
     return np.asarray(np.bincount(counts) / len(counts))
 
 
-def quantile_interval(pmf: npt.ArrayLike, level: float = 0.95) -> tuple[int, int]:
+def quantile_interval(pmf: np.typing.ArrayLike, level: float = 0.95) -> tuple[int, int]:
     """Central credible interval of a count: its (1 - level) / 2 and (1 + level) / 2 quantiles.
 
     The ends are counts, so the interval has a probability of at least `level`. It may exclude the mean: one document
@@ -136,7 +135,7 @@ def _rounding(tail: float) -> float:
     return min(_ROUNDING, 1e-6 * tail)
 
 
-def hdi_interval(pmf: npt.ArrayLike, level: float = 0.95) -> tuple[int, int]:
+def hdi_interval(pmf: np.typing.ArrayLike, level: float = 0.95) -> tuple[int, int]:
     """Shortest credible interval of a count: the fewest adjacent counts with a probability of at least `level`.
 
     If several intervals are shortest, the result is the one with the highest probability, then the lowest one.
@@ -162,7 +161,7 @@ def hdi_interval(pmf: npt.ArrayLike, level: float = 0.95) -> tuple[int, int]:
     return lower, int(max(uppers[lower], lower))
 
 
-def _checked(pmf: npt.ArrayLike, level: float) -> tuple[Floats, float]:
+def _checked(pmf: np.typing.ArrayLike, level: float) -> tuple[Floats, float]:
     probs = _checks.floats("pmf", pmf)
     total = float(probs.sum())
     if probs.size == 0 or (probs < 0).any() or not abs(total - 1.0) < 1e-6:

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from corefsample import __version__, _checks
 from corefsample._arrays import Floats, HtmlTable, Ints, Ints32, pd
@@ -194,7 +193,7 @@ class CountSamples(HtmlTable):
     counts: Ints32
     actors: tuple[str, ...]
     periods: tuple[str, ...]
-    period_starts: npt.NDArray[np.datetime64]
+    period_starts: np.typing.NDArray[np.datetime64]
     n_docs: Ints
     one_best: Ints
     event: str = "event"

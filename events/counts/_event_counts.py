@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from corefsample import _checks
@@ -288,7 +287,7 @@ class EventCounts:
                 values[3:5, index] = self._ends_of(counts, pmf)
         return values
 
-    def _ends_of(self, by_sample: npt.NDArray[np.integer] | None, pmf: Floats) -> tuple[float, float]:
+    def _ends_of(self, by_sample: np.typing.NDArray[np.integer] | None, pmf: Floats) -> tuple[float, float]:
         """Ends of the credible interval of a count: "normal" uses its samples, other kinds its distribution."""
         if self.interval == "normal":
             from scipy.special import ndtri
@@ -603,7 +602,7 @@ class Cells:
         self.one_best = self._sums(occurrences.one_best[self._rows])
         self.n_named = self._sums(occurrences.n_named[self._rows])
 
-    def _sums(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def _sums(self, values: np.typing.NDArray[Any]) -> np.typing.NDArray[Any]:
         """Sum over the documents of each cell."""
         return np.add.reduceat(values, self._bounds[:-1]) if len(values) else values
 
@@ -670,7 +669,7 @@ class Cells:
         return union[order], exclusive[:, order], None
 
 
-def _error_of_draws(counts: npt.NDArray[np.integer]) -> float:
+def _error_of_draws(counts: np.typing.NDArray[np.integer]) -> float:
     """Monte Carlo error of the mean of counts that share draws of a recalibration, from the means of the draws."""
     n_draws = min(N_DRAWS, len(counts))
     if n_draws < 2:

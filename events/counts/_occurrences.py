@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -82,7 +81,7 @@ class Occurrences:
         """True for rows whose event is possible; words and names only co-occur in the others: bool (n,)."""
         return self.squared_error > 0.0  # a bound replaces an error of zero
 
-    def _sampled(self, rows: Ints) -> Iterator[tuple[slice, npt.NDArray[np.integer]]]:
+    def _sampled(self, rows: Ints) -> Iterator[tuple[slice, np.typing.NDArray[np.integer]]]:
         """Parts of increasing rows of evidence, with their values: 0 or 1, or a number, (n, n_samples)."""
         n_samples, start, done = self.settings.n_samples, 0, 0
         names = ["samples", *(["numbers"] if self.settings.is_predicate else [])]
@@ -101,7 +100,7 @@ class Occurrences:
                 yield slice(done, end), values
             start, done = start + len(batch), end
 
-    def values(self, rows: Ints) -> npt.NDArray[np.integer]:
+    def values(self, rows: Ints) -> np.typing.NDArray[np.integer]:
         """0 or 1, or the number that a predicate returned, of rows of evidence in each sample: (n, n_samples)."""
         order = np.argsort(rows, kind="stable")
         values = np.zeros((len(rows), self.settings.n_samples), np.int32)

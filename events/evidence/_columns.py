@@ -19,7 +19,6 @@ from itertools import dropwhile, takewhile
 from typing import NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from corefsample import InputError, ParameterError, _checks
@@ -305,17 +304,17 @@ class Calendar:
     def __repr__(self) -> str:
         return f"Calendar({self.period!r})"
 
-    def numbers(self, dates: npt.NDArray[np.datetime64] | Sequence[datetime.date]) -> Ints:
+    def numbers(self, dates: np.typing.NDArray[np.datetime64] | Sequence[datetime.date]) -> Ints:
         """Number of the period of each date: int64 (n,); `NO_PERIOD` if the date is missing."""
         days = np.asarray(dates, dtype="datetime64[D]").astype(np.int64)
         periods = _from_ordinals(days, "D").asfreq(self.freq)
         return np.asarray(periods.astype("int64"))
 
-    def index(self, numbers: npt.ArrayLike) -> pd.PeriodIndex:
+    def index(self, numbers: np.typing.ArrayLike) -> pd.PeriodIndex:
         """Index of the periods with these numbers."""
         return _from_ordinals(np.asarray(numbers, dtype=np.int64), self.freq)
 
-    def periods(self, numbers: npt.ArrayLike) -> list[Period]:
+    def periods(self, numbers: np.typing.ArrayLike) -> list[Period]:
         """Return the periods with these numbers.
 
         Raises

@@ -17,11 +17,15 @@ from corefsample._random import monte_carlo_errors
 from corefsample.coreference._conditioning import METHODS, Conditioned
 from events.evidence import _event_kernels
 from events.evidence._columns import EventKey
-from events.evidence._event_kernels import BY_DEFAULT, NAMED, STANDS_FOR
 from events.lexicon._file import INNER, OF, OUTER
 from events.matching._matches import NO_ACTOR, MentionMatches
 
-_FILLED = {0: "", NAMED: "named", BY_DEFAULT: "default", STANDS_FOR: "stands for"}  # "both" in other cases
+_FILLED = {
+    0: "",
+    _event_kernels.NAMED: "named",
+    _event_kernels.BY_DEFAULT: "default",
+    _event_kernels.STANDS_FOR: "stands for",
+}  # "both" in other cases
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -128,7 +132,7 @@ class DocumentEvents:
         """int64 (n_keys,): number of samples in which each event is true with named actors or without an actor."""
         if self.ways is None:
             return self.n_hits
-        return np.asarray(np.count_nonzero(self.ways & NAMED, axis=1), np.int64)
+        return np.asarray(np.count_nonzero(self.ways & _event_kernels.NAMED, axis=1), np.int64)
 
     def filled(self, index: int) -> str:
         """How the roles of the event with this index are filled: "named", "default", "stands for" or "both".
@@ -138,7 +142,7 @@ class DocumentEvents:
         if not any(self.keys[index]) or not self.n_hits[index]:
             return ""
         if self.ways is None:
-            return _FILLED[NAMED]
+            return _FILLED[_event_kernels.NAMED]
         return _FILLED.get(int(np.bitwise_or.reduce(self.ways[index])), "both")
 
     @property

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
@@ -211,7 +210,7 @@ class _Rows:
         return rows.slice(first - int(self._starts[low]), end - first)
 
 
-def _taken(rows: pa.Table, positions: npt.NDArray[np.integer]) -> pa.Table:
+def _taken(rows: pa.Table, positions: np.typing.NDArray[np.integer]) -> pa.Table:
     """Rows at some positions, as one chunk."""
     if (np.diff(positions) == 1).all():
         sorted_rows = rows.slice(int(positions[0]), len(positions)) if len(positions) else rows

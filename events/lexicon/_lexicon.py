@@ -11,7 +11,6 @@ from itertools import compress
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from corefsample.errors import ParameterError, did_you_mean, shown
 from corefsample.languages._language import ENGLISH
@@ -316,7 +315,7 @@ class Lexicon:
             n_ambiguous += len(valid) > 1
         return LexiconMatches(codes, spans, n_ambiguous)
 
-    def may_start(self, vocabulary: Sequence[str]) -> npt.NDArray[np.bool_]:
+    def may_start(self, vocabulary: Sequence[str]) -> np.typing.NDArray[np.bool_]:
         """Whether an alias of a code could begin with each token text of a vocabulary.
 
         If False for every token of a document, `match` finds neither names nor ambiguous names in the document.
@@ -329,7 +328,7 @@ class Lexicon:
         flags = (plain in cased or fold in folded for plain, fold in map(spellings, vocabulary))
         return np.fromiter(flags, np.bool_, len(vocabulary))
 
-    def noun_may_start(self, vocabulary: Sequence[str]) -> npt.NDArray[np.bool_]:
+    def noun_may_start(self, vocabulary: Sequence[str]) -> np.typing.NDArray[np.bool_]:
         """Whether a noun of the lexicon could begin with each lemma of a vocabulary; see `may_start` for texts."""
         return np.fromiter(map(self._nouns.begins, vocabulary), np.bool_, len(vocabulary))
 

@@ -23,8 +23,7 @@ import pyarrow.parquet as pq
 
 from corefsample.documents._faults import Rejected
 from corefsample.errors import DamagedFileError, InputError, ParameterError, ParameterHint, shown
-from corefsample.files import _paths
-from corefsample.files import _reading as reading
+from corefsample.files import _paths, _reading as reading
 from corefsample.files._paths import NEWS
 from events.news._fields import Article, ArticleFault, Record, checked_article, decoded
 from events.news._nitf import archive_records, xml_records

@@ -16,7 +16,6 @@ from operator import add
 from typing import Any, Literal, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from corefsample._arrays import Bools
 from corefsample._lazy import install_hint
@@ -185,7 +184,7 @@ _MOST_SHARE = 0.01  # largest share of documents with outlying dates
 _YEAR = 365  # shortest gap between outlying dates and the others, in days
 
 
-def outlying_dates(days: npt.NDArray[np.datetime64], n_documents: npt.NDArray[np.integer]) -> Bools:
+def outlying_dates(days: np.typing.NDArray[np.datetime64], n_documents: np.typing.NDArray[np.integer]) -> Bools:
     """Whether each date is far from all others.
 
     Dates are outlying if at most one document, or one in a hundred, lies on their side of a gap that is longer than
@@ -228,7 +227,7 @@ def outlying_dates(days: npt.NDArray[np.datetime64], n_documents: npt.NDArray[np
 
 
 def outlying_notice(
-    days: npt.NDArray[np.datetime64], n_documents: npt.NDArray[np.integer], names: Sequence[str]
+    days: np.typing.NDArray[np.datetime64], n_documents: np.typing.NDArray[np.integer], names: Sequence[str]
 ) -> str:
     """Sentence that lists outlying dates by their names; "" if no date is outlying: see `outlying_dates`."""
     is_outlying = outlying_dates(days, n_documents)

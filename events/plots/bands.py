@@ -7,7 +7,6 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator, PercentFormatter
@@ -15,18 +14,7 @@ from matplotlib.ticker import MaxNLocator, PercentFormatter
 from corefsample import _checks
 from corefsample._arrays import pd
 from corefsample.errors import ParameterError, did_you_mean
-from corefsample.plots.style import (
-    COLOURS,
-    LINE_STYLES,
-    axes_of,
-    bare_spines,
-    figure_of,
-    finish_axes,
-    legible,
-    require_axes,
-    require_columns,
-    say_instead,
-)
+from corefsample.plots import style as plots
 from events.counts._distributions import CountDistribution
 from events.evidence._columns import RULE_COLUMNS, row_names, shown_name
 from events.news._quality import outlying_dates
@@ -54,12 +42,12 @@ _NEGLIGIBLE = 1e-4  # share of the largest probability below which counts are no
 _INTERVALS = {"quantile": "credible interval", "hdi": "shortest credible interval", "normal": "normal interval"}
 
 
-def starts_of(table: pd.DataFrame) -> npt.NDArray[np.datetime64]:
+def starts_of(table: pd.DataFrame) -> np.typing.NDArray[np.datetime64]:
     """First day of each row's period, dates or ISO text: datetime64[D] (n_rows,)."""
     return np.asarray(table["period_start"].to_numpy().astype("datetime64[D]"))
 
 
-def ends_of(table: pd.DataFrame) -> npt.NDArray[np.datetime64]:
+def ends_of(table: pd.DataFrame) -> np.typing.NDArray[np.datetime64]:
     """First day of each row's period, and the day after the last one: datetime64[s] (n_rows + 1,).
 
     The last period is taken to be as long as the one before it; one alone has a width for the picture.
@@ -69,7 +57,7 @@ def ends_of(table: pd.DataFrame) -> npt.NDArray[np.datetime64]:
     return np.append(starts, starts[-1] + last)
 
 
-def middles_of(table: pd.DataFrame) -> npt.NDArray[np.datetime64]:
+def middles_of(table: pd.DataFrame) -> np.typing.NDArray[np.datetime64]:
     """Middle of each row's period: datetime64[s] (n_rows,)."""
     ends = ends_of(table)
     return ends[:-1] + (ends[1:] - ends[:-1]) // 2
@@ -86,7 +74,7 @@ def of_shown_periods(counts: pd.DataFrame) -> pd.DataFrame:
     return counts[np.isin(starts_of(counts), starts_of(periods)[~is_outlying])]
 
 
-def stepped(values: Any) -> npt.NDArray[np.float64]:
+def stepped(values: Any) -> np.typing.NDArray[np.float64]:
     """Heights of periods at `ends_of` them: the last one again."""
     heights = np.asarray(values, np.float64)
     return np.append(heights, heights[-1:])
@@ -161,12 +149,12 @@ def event_band(ax: Axes, counts: pd.DataFrame, title: str = "", *, grey: bool = 
     matplotlib.axes.Axes
         The axes `ax`.
     """
-    require_axes(ax)
-    require_columns("counts", counts, _COLUMNS)
-    ax.set_title(legible(title), loc="left", fontsize=10)
+    plots.require_axes(ax)
+    plots.require_columns("counts", counts, _COLUMNS)
+    ax.set_title(plots.legible(title), loc="left", fontsize=10)
     if counts.empty:
-        return say_instead(ax, NO_EVENT)
-    first, second, third = _GREYS[:3] if grey else COLOURS[:3]
+        return plots.say_instead(ax, NO_EVENT)
+    first, second, third = _GREYS[:3] if grey else plots.COLOURS[:3]
     main = of_readers(counts)
     texts = ("posterior mean", "credible interval"), ("a reader would count", "interval, errors of the rule included")
     mean, interval = texts[main is not counts]
@@ -179,7 +167,7 @@ def event_band(ax: Axes, counts: pd.DataFrame, title: str = "", *, grey: bool = 
     _scale_counts(ax, [counts, main], ("upper", "mean", "one_best"))
     ax.margins(x=0.01)
     date_axis(ax, counts)
-    bare_spines(ax)
+    plots.bare_spines(ax)
     return ax
 
 
@@ -215,12 +203,12 @@ def _draw_actors(
         handles.append(line)
         drawn.append(rows)
     if not drawn:
-        say_instead(ax, NO_EVENT)
+        plots.say_instead(ax, NO_EVENT)
         return
     _scale_counts(ax, drawn, ("upper", "mean"))
     ax.set_ylabel(Y_LABEL)
     fitted_legend(ax, [*handles, Patch(facecolor="0.8", label=band.get_label())], **_LEGEND_ABOVE)
-    bare_spines(ax)
+    plots.bare_spines(ax)
 
 
 def _scale_counts(ax: Axes, tables: Sequence[pd.DataFrame], columns: Sequence[str]) -> None:
@@ -287,7 +275,7 @@ def event_bands(
         If an actor is not in the table, `panels` is unknown, or a number is below its least value.
     """
     _checks.choice("panels", panels, get_args(Panels))
-    require_columns("counts", counts, _COLUMNS)
+    plots.require_columns("counts", counts, _COLUMNS)
     counts = of_shown_periods(counts)
     counts = counts.assign(**{_ACTOR: row_names(counts)})
     totals = counts.groupby(_ACTOR)["mean"].sum().sort_values(ascending=False, kind="stable")
@@ -301,19 +289,19 @@ def event_bands(
     titles = {actor: labels.get(actor, _title(actor, names)) for actor in shown}
     size = None if size is None else (_checks.above_zero("size", size[0]), _checks.above_zero("size", size[1]))
     if panels == "one" and titles:
-        figure = figure_of(fig, size or (7.2, 3.6))
+        figure = plots.figure_of(fig, size or (7.2, 3.6))
         ax = figure.subplots()
-        shown_titles = {actor: legible(title) for actor, title in titles.items()}
-        _draw_actors(ax, counts, shown_titles, LINE_STYLES, _GREYS if grey else COLOURS)
-        ax.set_ylabel(fill(legible(y_label), max(int(_LETTERS * figure.bbox.height / figure.dpi), 9)))
+        shown_titles = {actor: plots.legible(title) for actor, title in titles.items()}
+        _draw_actors(ax, counts, shown_titles, plots.LINE_STYLES, _GREYS if grey else plots.COLOURS)
+        ax.set_ylabel(fill(plots.legible(y_label), max(int(_LETTERS * figure.bbox.height / figure.dpi), 9)))
         ax.margins(x=0.01)
         date_axis(ax, counts[counts[_ACTOR] == shown[0]])
         return figure
     columns, rows = min(2, max(1, len(titles))), max(1, -(-len(titles) // 2))
-    figure = figure_of(fig, size or (5.2 * columns, 1.9 * rows + 0.8))
+    figure = plots.figure_of(fig, size or (5.2 * columns, 1.9 * rows + 0.8))
     axes = figure.subplots(rows, columns, squeeze=False, sharex=True).ravel()
     if not titles:
-        say_instead(axes[0], NO_EVENT)
+        plots.say_instead(axes[0], NO_EVENT)
         return figure
     for ax, (actor, title) in zip(axes, titles.items(), strict=False):
         event_band(ax, counts[counts[_ACTOR] == actor], title, grey=grey)
@@ -322,7 +310,7 @@ def event_bands(
     for ax in axes[max(0, len(titles) - columns) : len(titles)]:  # the lowest panel of each column
         ax.xaxis.set_tick_params(labelbottom=True)
     fitted_legend(figure, axes[0].get_legend_handles_labels()[0], loc="outside upper right")
-    figure.supylabel(legible(y_label), fontsize=10)
+    figure.supylabel(plots.legible(y_label), fontsize=10)
     if actors is None and len(totals) > most:
         note = f"actors 1 to {most} of {len(totals)}, by documents with an event"
         figure.supxlabel(note, fontsize=8, color="0.35")
@@ -341,7 +329,7 @@ def bands_by_event(counts: pd.DataFrame, *, names: Mapping[str, str] | None = No
     """
     tables = {str(event): table for event, table in counts.groupby("event", sort=False)}
     heights = [4.9 if row_names(table).nunique() > 2 else 3.0 for table in tables.values()]  # of two rows, or of one
-    figure = figure_of(None, (10.4, sum(heights)))
+    figure = plots.figure_of(None, (10.4, sum(heights)))
     for event, subfigure in _titled_subfigures(figure, list(tables), 1, heights):
         event_bands(tables[event], names=names, most=4, fig=subfigure)
     return figure
@@ -354,7 +342,7 @@ def _titled_subfigures(
     subfigures: list[SubFigure] = list(np.ravel(figure.subfigures(len(heights), columns, height_ratios=heights)))  # type: ignore[arg-type]
     for title, subfigure in zip(titles, subfigures, strict=False):
         yield title, subfigure
-        subfigure.suptitle(legible(title), x=0.01, ha="left", fontsize=11, fontweight="bold")
+        subfigure.suptitle(plots.legible(title), x=0.01, ha="left", fontsize=11, fontweight="bold")
 
 
 def actor_comparison(
@@ -397,39 +385,43 @@ def actor_comparison(
     """
     from matplotlib.dates import date2num
 
-    require_columns("comparison", comparison, ("first", "second", "period"))
-    require_columns("counts", counts, ("actor", "period", "period_start"))
-    figure = figure_of(fig, (7.2, 5.0))
+    plots.require_columns("comparison", comparison, ("first", "second", "period"))
+    plots.require_columns("counts", counts, ("actor", "period", "period_start"))
+    figure = plots.figure_of(fig, (7.2, 5.0))
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
     if comparison.empty:
         below.set_axis_off()
-        say_instead(above, "No period to compare.")
+        plots.say_instead(above, "No period to compare.")
         return figure
     pairs = comparison[["first", "second"]].drop_duplicates()
     if len(pairs) > 1:
         raise ParameterError(f"must be of one pair of actors, got {len(pairs)}", parameter="comparison")
     first, second = (str(actor) for actor in pairs.iloc[0])
-    titles = {actor: legible(_title(actor, names)) for actor in (first, second)}
+    titles = {actor: plots.legible(_title(actor, names)) for actor in (first, second)}
     if "event" in counts and "event" in comparison:
         counts = counts[counts["event"] == comparison["event"].iloc[0]]
     shown = of_shown_periods(counts)
     comparison = comparison[~comparison["period"].isin({*counts["period"]} - {*shown["period"]})]
     counts = shown.assign(**{_ACTOR: row_names(shown)})
-    styles = LINE_STYLES[0], LINE_STYLES[3]
-    _draw_actors(above, counts[counts["period"].isin(comparison["period"])], titles, styles, COLOURS)
+    styles = plots.LINE_STYLES[0], plots.LINE_STYLES[3]
+    _draw_actors(above, counts[counts["period"].isin(comparison["period"])], titles, styles, plots.COLOURS)
     rule = "_rule" if "p_first_greater_rule" in comparison else ""
     edges = np.asarray(date2num(ends_of(comparison)), np.float64)  # type: ignore[no-untyped-call]
     greater = (comparison[f"p_{name}_greater{rule}"].to_numpy() for name in ("first", "second"))
     ends = (next(greater), 0.0), (1.0 - next(greater), 1.0)
     for c, (title, (heights, baseline)) in enumerate(zip(titles.values(), ends, strict=True)):
-        look: dict[str, Any] = {"facecolor": (COLOURS[c], (0.75, 0.35)[c]), "edgecolor": COLOURS[c], "linewidth": 0.0}
+        look: dict[str, Any] = {
+            "facecolor": (plots.COLOURS[c], (0.75, 0.35)[c]),
+            "edgecolor": plots.COLOURS[c],
+            "linewidth": 0.0,
+        }
         label = f"{title} has more"
         below.stairs(heights, edges, baseline=baseline, fill=True, hatch=(None, "////")[c], label=label, **look)
     below.axhline(0.5, color="0.35", linewidth=0.8, linestyle=(0, (4, 2)))
     below.set(xlim=(edges[0], edges[-1]), ylim=(0.0, 1.0), ylabel="probability\n(white: as many)")
     below.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
     fitted_legend(below, below.get_legend_handles_labels()[0], **_LEGEND_ABOVE)
-    bare_spines(below)
+    plots.bare_spines(below)
     date_axis(below, comparison)
     return figure
 
@@ -449,7 +441,7 @@ def comparisons_by_event(
     events = [str(event) for event in comparison["event"].unique()]
     columns = min(2, len(events))
     rows = -(-len(events) // columns)
-    figure = figure_of(None, (7.2 * columns, 5.3 * rows))
+    figure = plots.figure_of(None, (7.2 * columns, 5.3 * rows))
     for event, subfigure in _titled_subfigures(figure, events, columns, [1.0] * rows):
         actor_comparison(counts, comparison[comparison["event"] == event], names=names, fig=subfigure)
     return figure
@@ -475,25 +467,34 @@ def count_bars(posterior: CountDistribution, *, ax: Axes | None = None, title: s
         The axes `ax`, or the new ones.
     """
     _checks.instance("posterior", posterior, CountDistribution, "events.count_posterior makes one")
-    ax = axes_of(ax, (6.4, 3.6))
+    ax = plots.axes_of(ax, (6.4, 3.6))
     pmf, lower, upper, one_best = posterior.pmf, posterior.lower, posterior.upper, posterior.one_best
     likely = np.flatnonzero(pmf >= _NEGLIGIBLE * pmf.max())
     shown = pmf[: max(int(likely[-1]), min(one_best, pmf.size - 1)) + 1]
     counts = np.arange(shown.size)
     inside = (counts >= lower) & (counts <= upper)
-    fills = [COLOURS[5] if is_inside else "white" for is_inside in inside.tolist()]
-    ax.bar(counts, shown, color=fills, edgecolor=COLOURS[0], linewidth=0.8, width=0.8)
+    fills = [plots.COLOURS[5] if is_inside else "white" for is_inside in inside.tolist()]
+    ax.bar(counts, shown, color=fills, edgecolor=plots.COLOURS[0], linewidth=0.8, width=0.8)
     top = float(pmf.max())
     kind = _INTERVALS.get(posterior.interval, posterior.interval)
     name = f"{100.0 * posterior.level:g}% {kind}: {lower:.4g} to {upper:.4g}"
     ax.plot([lower, upper], [1.06 * top] * 2, color="black", marker="|", markersize=9, label=name)
-    ax.axvline(posterior.mean, color=COLOURS[0], linestyle=(0, (4, 2)), label=f"posterior mean: {posterior.mean:.3g}")
+    ax.axvline(
+        posterior.mean,
+        color=plots.COLOURS[0],
+        linestyle=(0, (4, 2)),
+        label=f"posterior mean: {posterior.mean:.3g}",
+    )
     triangle: dict[str, Any] = {"markersize": 9, "markeredgecolor": "white", "clip_on": False, "zorder": 4}
-    ax.plot([one_best], [0.0], "v", color=COLOURS[1], label=f"one best: {one_best}", **triangle)
+    ax.plot([one_best], [0.0], "v", color=plots.COLOURS[1], label=f"one best: {one_best}", **triangle)
     ax.set_xlim(min(-0.7, lower - 0.3), max(shown.size - 0.3, upper + 0.3, one_best + 0.7))
     ax.set_ylim(0.0, 1.14 * top)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
-    ax.set_title(legible(f"{posterior.actor}, {posterior.period}" if title is None else title), loc="left", fontsize=10)
+    ax.set_title(
+        plots.legible(f"{posterior.actor}, {posterior.period}" if title is None else title),
+        loc="left",
+        fontsize=10,
+    )
     legend = {"fontsize": 9, "loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
     x_label = f"documents with an event, of {posterior.n_docs:,} in the period"
-    return finish_axes(ax, x_label, "probability", legend=legend)
+    return plots.finish_axes(ax, x_label, "probability", legend=legend)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from corefsample._arrays import Floats, Ints, pd
@@ -36,7 +35,11 @@ def error_generator(seed: int, event: str, actor: str) -> np.random.Generator:
 
 
 def true_counts(
-    counts: npt.ArrayLike, n_docs: npt.ArrayLike, near: npt.ArrayLike, error: RuleError, rng: np.random.Generator
+    counts: np.typing.ArrayLike,
+    n_docs: np.typing.ArrayLike,
+    near: np.typing.ArrayLike,
+    error: RuleError,
+    rng: np.random.Generator,
 ) -> Ints:
     """Draw the numbers of documents in which a reader sees the event, given those that the rule counts.
 
@@ -73,7 +76,7 @@ def true_counts(
     return np.asarray(true)
 
 
-def reader_probability(probabilities: npt.ArrayLike, error: RuleError) -> Floats:
+def reader_probability(probabilities: np.typing.ArrayLike, error: RuleError) -> Floats:
     """Draw the probability that a reader sees the event, for documents with some P and of each class.
 
     Parameters
@@ -139,7 +142,7 @@ def unlabelled_yes(
     return np.asarray(rng.binomial(sizes - labels, rng.beta(a[draws] + yes, b[draws] + no)))
 
 
-def yes_shares(mean_p: npt.ArrayLike, classes: npt.ArrayLike, error: RuleError) -> Floats:
+def yes_shares(mean_p: np.typing.ArrayLike, classes: np.typing.ArrayLike, error: RuleError) -> Floats:
     """Expected share of yes in each stratum: float64 (n_draws, n_strata).
 
     Parameters
@@ -168,10 +171,10 @@ def class_shares(documents: Floats) -> Floats:
 
 
 def expected_width(
-    sizes: npt.ArrayLike,
-    mean_p: npt.ArrayLike,
-    classes: npt.ArrayLike,
-    labels: npt.ArrayLike,
+    sizes: np.typing.ArrayLike,
+    mean_p: np.typing.ArrayLike,
+    classes: np.typing.ArrayLike,
+    labels: np.typing.ArrayLike,
     error: RuleError,
     level: float = 0.95,
 ) -> float:
@@ -451,7 +454,7 @@ def _difference(draws: Ints, compared: pd.Series) -> Floats:
 
 
 def mean_and_interval(
-    draws: Floats | Ints, level: float, inner: npt.ArrayLike | pd.Series = (np.inf, -np.inf)
+    draws: Floats | Ints, level: float, inner: np.typing.ArrayLike | pd.Series = (np.inf, -np.inf)
 ) -> Floats:
     """Mean of the draws in each column, and ends of their central and the inner interval: float64 (3, ...)."""
     (lower, upper), (inner_lower, inner_upper) = central_interval(draws, level), np.asarray(inner, np.float64)

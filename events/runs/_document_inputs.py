@@ -16,20 +16,12 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from corefsample import (
-    AntecedentDistribution,
-    CorefsampleError,
-    InputError,
-    ParameterError,
-    ScoredDocument,
-    read_conll2012,
-    read_corefud,
-)
+import corefsample as cs
+from corefsample import InputError, ParameterError
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._faults import Rejected, missing_field
 from corefsample.files import _paths
-from corefsample.files._paths import PathLike, input_paths, parquet_source, require_suffix, suffix_hint, suffix_of
 from corefsample.files._reading import FileSeries, ReadProgress, SeenIds, open_bytes
 from corefsample.formats import DocumentStream
 from corefsample.formats.annotated._annotations import OnCrossing
@@ -54,11 +46,11 @@ _TEXT_KEY = re.compile(rb'"text"\s*:\s*"')
 
 def annotated_kind(path: str) -> Kind | None:
     """Annotated format of a file by its name, or None."""
-    kind = _KINDS.get(suffix_of(path, _KINDS) or "")
+    kind = _KINDS.get(_paths.suffix_of(path, _KINDS) or "")
     return kind if kind in ANNOTATED else None
 
 
-def output_kind(path: PathLike) -> Kind:
+def output_kind(path: _paths.PathLike) -> Kind:
     """Format of a file to be written, by its name.
 
     Raises
@@ -67,7 +59,7 @@ def output_kind(path: PathLike) -> Kind:
         If the name has no known ending.
     """
     suffixes = [suffix for suffix, kind in _KINDS.items() if kind != "news"]
-    return _KINDS[require_suffix(os.fspath(path), suffixes, ParameterError)] or "scored"
+    return _KINDS[_paths.require_suffix(os.fspath(path), suffixes, ParameterError)] or "scored"
 
 
 def named_kind(path: str, *, prefer_news: bool) -> Kind:
@@ -87,7 +79,9 @@ def named_kind(path: str, *, prefer_news: bool) -> Kind:
     """
     if os.path.isdir(path):
         return "news"
-    if path != "-" and (kind := _KINDS[require_suffix(path, [*_KINDS], InputError, hint=suffix_hint(path))]):
+    if path != "-" and (
+        kind := _KINDS[_paths.require_suffix(path, [*_KINDS], InputError, hint=_paths.suffix_hint(path))]
+    ):
         return kind
     has_mentions = None if path == "-" else _has_mentions(path)
     if has_mentions is None:
@@ -99,7 +93,7 @@ def _has_mentions(path: str) -> bool | None:
     """Whether a table contains scored mentions; None if its beginning cannot be read or does not show it."""
     if path.endswith(".parquet"):
         try:
-            return "mentions" in pq.read_schema(parquet_source(path)).names
+            return "mentions" in pq.read_schema(_paths.parquet_source(path)).names
         except (pa.ArrowException, OSError, UnicodeDecodeError):
             return None
     try:
@@ -134,9 +128,9 @@ class ReadDocument:
 
     source: str
     place: str
-    document: AnnotatedDocument | ScoredDocument | Article
+    document: AnnotatedDocument | cs.ScoredDocument | Article
 
-    def rejected(self, error: CorefsampleError) -> Rejected:
+    def rejected(self, error: cs.CorefsampleError) -> Rejected:
         """Return the document as a rejected one, with the reason `error` and with its words, mentions and gold."""
         doc_id = self.document.doc_id
         error_location = None if error.place == f"doc_id {doc_id!r}" else error.place
@@ -148,8 +142,8 @@ class ReadDocument:
         document = self.document
         if isinstance(document, AnnotatedDocument):
             no_candidates: list[list[Any]] = [[] for _ in range(document.n_mentions)]
-            document = document.scored(AntecedentDistribution.from_lists(no_candidates, no_candidates))
-        fields = DocumentBatch.of([document]).to_json(0) if isinstance(document, ScoredDocument) else document
+            document = document.scored(cs.AntecedentDistribution.from_lists(no_candidates, no_candidates))
+        fields = DocumentBatch.of([document]).to_json(0) if isinstance(document, cs.ScoredDocument) else document
         return msgspec.json.encode(fields).decode()
 
 
@@ -200,7 +194,7 @@ class DocumentInputs(FileSeries):
         On construction, if a file is missing or has an unknown ending, or if an option is invalid.
     """
 
-    inputs: PathLike | Iterable[PathLike]
+    inputs: _paths.PathLike | Iterable[_paths.PathLike]
     on_crossing_sentences: OnCrossing = "skip"
     article_options: Mapping[str, Any] = field(default_factory=dict)
     prefer_news: bool = False
@@ -211,7 +205,7 @@ class DocumentInputs(FileSeries):
     repeated: list[tuple[str, datetime.date | None, str]] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
-        for path in input_paths(self.inputs, folders=True):
+        for path in _paths.input_paths(self.inputs, folders=True):
             kind = named_kind(path, prefer_news=self.prefer_news)
             files = [path]
             if kind == "news":
@@ -281,7 +275,7 @@ class DocumentInputs(FileSeries):
         if kind == "news":
             return ArticleStream([path], on_rejected=on_rejected, **self.article_options)
 
-        read = read_conll2012 if kind == "conll2012" else read_corefud
+        read = cs.read_conll2012 if kind == "conll2012" else cs.read_corefud
         return read(path, on_crossing_sentences=self.on_crossing_sentences, on_rejected=on_rejected)
 
     def _with_positions(self, path: str, stream: Any) -> Iterator[tuple[str, Any]]:

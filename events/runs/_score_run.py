@@ -30,7 +30,6 @@ from events.news._quality import TextTally
 from events.runs import _outputs as outputs
 from events.runs._document_inputs import ANNOTATED, DocumentInputs, ReadDocument
 from events.runs._engines import Engine
-from events.runs._outputs import RECORD_SUFFIX, checksums
 from events.runs._run_options import ARTICLE_OPTIONS, ScoreOptions, ScoringOptions
 from events.runs._scorer import forget_scorer, scorer_of, with_absolute_paths
 from events.runs._store import STANDARD_INPUT, PartStore, StoredPart, opened_store
@@ -173,7 +172,7 @@ def score_corpus(inputs: Inputs, options: ScoreOptions, *, on_progress: Progress
     # Without a record after a run that was killed when its output was complete; with one after a finished run, whose
     # settings are compared below. A file of another kind with the name of the record is the user's.
     is_left = not is_url(path) and (_parts_folder(path).is_dir() or bool(outputs.scoring_of(path)))
-    record_path = outputs.free_outputs(path, RECORD_SUFFIX, QUARANTINE, overwrite=options.overwrite or is_left)
+    record_path = outputs.free_outputs(path, outputs.RECORD_SUFFIX, QUARANTINE, overwrite=options.overwrite or is_left)
     atomic.require_writable(path)
     selection = Selection(options.where)
     documents = DocumentInputs(
@@ -273,15 +272,15 @@ def _written_duplicates(documents: DocumentInputs, path: str) -> str | None:
 
 def is_scored(inputs: Inputs, path: str, options: ScoringOptions) -> bool:
     """Whether a file has the scores of these inputs with these options and the present model and pipeline."""
-    if not (is_file(path) and is_file(path + RECORD_SUFFIX)):
+    if not (is_file(path) and is_file(path + outputs.RECORD_SUFFIX)):
         return False
     documents = DocumentInputs(inputs, article_options=options.subset(*ARTICLE_OPTIONS), prefer_news=True)
     if STANDARD_INPUT in documents.paths:  # its documents may have changed
         return False
     try:
-        record = read_json(path + RECORD_SUFFIX)
+        record = read_json(path + outputs.RECORD_SUFFIX)
         scorer = scorer_of(with_absolute_paths(options))
-        if record["settings"] != scorer.settings(options) or record["inputs"] != checksums(documents.paths):
+        if record["settings"] != scorer.settings(options) or record["inputs"] != outputs.checksums(documents.paths):
             return False
     except (InputError, KeyError, TypeError):
         return False

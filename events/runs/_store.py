@@ -10,7 +10,7 @@ import secrets
 import shutil
 import sys
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
@@ -28,6 +28,7 @@ from corefsample.files._atomic import unwritable, write_json
 from corefsample.files._paths import Inputs, PathLike, absolute, file_version, input_paths, path_list
 from corefsample.files._reading import is_sealed, read_json, sealed, sha256
 from events._options import EngineOptions, fields_of
+from events._summary import Summary
 
 STANDARD_INPUT = "-"
 CONTINUES = "the same command continues"  # the next step after an error that leaves complete parts
@@ -260,7 +261,7 @@ class FinishedCommand:
     """
 
     def __init__(self, name: str, inputs: Inputs, options: EngineOptions) -> None:
-        self.name, self.inputs, self.options = name, inputs, options
+        self.name, self.inputs, self.options, self.started = name, inputs, options, time.monotonic()
         self.folder, self.run_record, *self.outputs = options.written
         self.path = Path(self.folder) / f"{name}.json"
         self.record = read_sealed(self.path) or {}
@@ -301,6 +302,15 @@ class FinishedCommand:
             return None
         is_intact = all(os.path.isfile(path) and sha256(path) == each for path, each in record["files"].items())
         return record["summary"] if is_intact else None
+
+    def repeated_or_run(self, run: Callable[[], Summary], warnings: Sequence[str]) -> Summary:
+        """Summary of the command, which runs only if something has changed since it finished, or to overwrite."""
+        earlier = self.summary()
+        if earlier is not None and not self.options.subset("overwrite")["overwrite"]:
+            return Summary.repeated(earlier, time.monotonic() - self.started)
+        summary = run()
+        self.finish(summary.to_json(warnings))
+        return summary
 
     def finish(self, summary: dict[str, Any]) -> None:
         """Write the record of the command, unless something changed during the work or the outputs are at a URL."""

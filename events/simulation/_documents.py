@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
 from corefsample import AntecedentDistribution, ParameterError, ScoredDocument, Tokens, _checks, sample_clusterings
 from corefsample._arrays import Bools, Floats, Ints, Ints32
@@ -51,7 +50,7 @@ def simulate_documents(
     event_share: float = 0.1,
     median_mentions: float = 130.0,
     countries: Sequence[_story.SimulatedCountry] | None = None,
-    apart: Callable[[ScoredDocument], npt.ArrayLike] | None = None,
+    apart: Callable[[ScoredDocument], np.typing.ArrayLike] | None = None,
 ) -> Iterator[SimulatedDocument]:
     """Simulate articles one after another; article i depends only on i, the seed and the other parameters.
 
@@ -217,7 +216,7 @@ def _uniforms(rng: np.random.Generator) -> Iterator[float]:
 
 
 def _drawn_apart(
-    indptr: Ints, antecedents: Ints32, scores: Floats, pairs: npt.ArrayLike, rng: np.random.Generator
+    indptr: Ints, antecedents: Ints32, scores: Floats, pairs: np.typing.ArrayLike, rng: np.random.Generator
 ) -> Ints32:
     """Draw antecedents from the scores' distribution, given that `pairs` of mentions are in different entities."""
     distribution = AntecedentDistribution.from_csr(indptr, antecedents, scores)

@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 import tolerance
 from benchmark_scripts import script
-from references import coreference as references
-from references import events as er
-from references import recalibration as rr
+from references import coreference as references, events as er, recalibration as rr
 from strategies.documents import Lists
 
 from corefsample import AntecedentDistribution, Recalibration, ScoredDocument, sample_clusterings

@@ -4,8 +4,7 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-from references import coreference as references
-from references import events as er
+from references import coreference as references, events as er
 
 GAMMA = 0x9E3779B97F4A7C15  # 2**64 / golden ratio, the increment of SplitMix64
 

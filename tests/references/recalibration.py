@@ -9,10 +9,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from references import coreference as references
-from references import events as er
-from strategies.documents import Lists
-from strategies.documents import one_word_document as document
+from references import coreference as references, events as er
+from strategies.documents import Lists, one_word_document as document
 
 from corefsample import ScoredDocument
 

@@ -36,8 +36,7 @@ from corefsample.documents._faults import Rejected
 from corefsample.documents._tokens import EMPTY_COLUMN, NO_SPEAKER, SPEAKER
 from corefsample.errors import ParameterError, shown
 from corefsample.files._paths import PathLike
-from corefsample.formats.annotated import _annotations as annotated
-from corefsample.formats.annotated import _corefud_reading as reading
+from corefsample.formats.annotated import _annotations as annotated, _corefud_reading as reading
 
 _FORBIDDEN = re.compile(r"[()|\t\r\n]")  # in any field
 _NOT_WRITTEN = ("Entity=", "Bridge=", "SplitAnte=", "Split=")  # attributes of MISC that name entities

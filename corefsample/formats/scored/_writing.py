@@ -7,8 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
-from corefsample._checks import choice, require_json
-from corefsample._checks import path as checked_path
+from corefsample._checks import choice, path as checked_path, require_json
 from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._faults import ON_ERROR, Rejected
 from corefsample.documents._scored import ScoredDocument, is_another_parse

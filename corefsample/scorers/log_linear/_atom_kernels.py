@@ -9,8 +9,7 @@ import numpy as np
 
 from corefsample._arrays import Bools, Ints32, Words32
 from corefsample._jit import inner_kernel, kernel, kernel_in_place
-from corefsample.scorers.log_linear import _feature_codes as codes
-from corefsample.scorers.log_linear import _mention_kernels as mention_kernels
+from corefsample.scorers.log_linear import _feature_codes as codes, _mention_kernels as mention_kernels
 from corefsample.scorers.log_linear._feature_codes import Atom, Fact
 from corefsample.scorers.log_linear._mention_kernels import U32, Text, bucket, effective_head
 from corefsample.syntax._codes import LONGEST_CHAIN, Column, Gender, Kind, Meaning, Number, Role, Upos

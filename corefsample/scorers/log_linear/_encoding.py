@@ -47,15 +47,13 @@ from functools import cache, cached_property
 from importlib import resources
 
 import numpy as np
-import numpy.typing as npt
 
 from corefsample._arrays import Bools, Ints32, Words32
 from corefsample.documents._faults import checked_mentions
 from corefsample.documents._tokens import NO_SPEAKER, SPEAKER, Tokens
 from corefsample.errors import ParameterError
 from corefsample.languages._language import Language
-from corefsample.scorers.log_linear import _atom_kernels, _kernels
-from corefsample.scorers.log_linear import _feature_codes as codes
+from corefsample.scorers.log_linear import _atom_kernels, _feature_codes as codes, _kernels
 from corefsample.scorers.log_linear._kernels import Group, Hashed
 from corefsample.scorers.log_linear._mention_kernels import Text
 from corefsample.scorers.log_linear._pair_kernels import Encoded
@@ -93,7 +91,7 @@ def is_known(vocabulary: Words32, hashes: Words32) -> Bools:
 
 
 def encoded(
-    tokens: Tokens, mentions: npt.ArrayLike, vocabulary: Words32, language: Language, *, scheme: str | None = None
+    tokens: Tokens, mentions: np.typing.ArrayLike, vocabulary: Words32, language: Language, *, scheme: str | None = None
 ) -> Encoded:
     """Encode the mentions of a document.
 

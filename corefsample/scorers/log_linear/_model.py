@@ -29,7 +29,6 @@ from typing import Annotated, Any
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Bools, Floats32, Ints8, Words32
@@ -142,7 +141,7 @@ class AntecedentModel:
     def score(
         self,
         tokens: Sequence[Tokens],
-        mentions: Sequence[npt.ArrayLike],
+        mentions: Sequence[np.typing.ArrayLike],
         *,
         min_prob: float = MIN_PROB,
         scheme: str | None = None,
@@ -152,7 +151,7 @@ class AntecedentModel:
         pairs = zip(tokens, mentions, strict=True)
         return [self._pruned(*pair, min_prob, scheme) for pair in pairs]
 
-    def _pruned(self, tokens: Tokens, mentions: npt.ArrayLike, min_prob: float, scheme: str | None) -> Pruned:
+    def _pruned(self, tokens: Tokens, mentions: np.typing.ArrayLike, min_prob: float, scheme: str | None) -> Pruned:
         """Score the mentions of one text, and leave out unlikely candidates."""
         doc = encoded(tokens, mentions, self.vocabulary, self.language, scheme=scheme)
         n = len(doc.mentions)
@@ -274,17 +273,17 @@ def _archive_part(archive: zipfile.ZipFile, name: str, limit: int) -> bytes:
     return archive.read(name)
 
 
-def _npy_bytes(array: npt.NDArray[Any]) -> bytes:
+def _npy_bytes(array: np.typing.NDArray[Any]) -> bytes:
     """Content of an .npy file."""
     stream = io.BytesIO()
     np.lib.format.write_array(stream, array, version=(1, 0), allow_pickle=False)
     return stream.getvalue()
 
 
-def _npy_array(data: bytes, dtype: npt.DTypeLike, field: str) -> npt.NDArray[Any]:
+def _npy_array(data: bytes, dtype: np.typing.DTypeLike, field: str) -> np.typing.NDArray[Any]:
     """Read an .npy file of one dimension; raise InputError for any other content."""
     try:
-        array: npt.NDArray[Any] = np.lib.format.read_array(io.BytesIO(data), allow_pickle=False)
+        array: np.typing.NDArray[Any] = np.lib.format.read_array(io.BytesIO(data), allow_pickle=False)
     except _HEADER_ERRORS as error:
         raise InputError(f"{field} must be an .npy file, got: {one_line(error)}") from None
     if array.dtype != dtype or array.ndim != 1:

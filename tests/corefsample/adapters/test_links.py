@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from expected_errors import error
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from references import coreference as references
 from strategies.documents import Lists, antecedent_lists, mild_scores, one_word_document
 

@@ -8,8 +8,7 @@ import numpy.typing as npt
 import pandas as pd
 import pytest
 from expected_errors import error
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from references import calibration_bins as references
 
 from corefsample.calibration._binning import BlockBins, ReliabilityBins, bin_pairs, block_bin_pairs, default_bin_size

@@ -8,8 +8,7 @@ import numpy.typing as npt
 import pytest
 import tolerance
 from expected_errors import error
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from references import calibration_bins as references
 from strategies.synthetic_pairs import synthetic_pairs
 

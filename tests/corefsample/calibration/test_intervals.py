@@ -12,8 +12,7 @@ import numpy.typing as npt
 import pytest
 import scipy.stats
 from expected_errors import error
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from references import calibration_intervals as references
 from references.calibration_bins import bins_by_size
 from references.coreference import poisson_binomial_pmf

@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from expected_errors import error
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from references.calibration_recalibrators import Pair, interpolated, isotonic
 from scipy.optimize import minimize
 from tolerance import plausible_means

@@ -3,8 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from references import calibration_bins as references
 
 from corefsample.calibration._binning import bin_pairs, brier_decomposition

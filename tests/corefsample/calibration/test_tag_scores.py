@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 from expected_errors import error
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from references import calibration_bins as references
 
 from corefsample import ParameterError

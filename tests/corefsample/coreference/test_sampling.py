@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from expected_errors import error
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from references import coreference as references
 from strategies import documents as strategies
 from strategies.documents import Lists

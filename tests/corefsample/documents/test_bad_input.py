@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 from expected_errors import error
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from references import coreference as references
 from scored_files import contents, contents_of, lines_of
 from strategies import documents as strategies

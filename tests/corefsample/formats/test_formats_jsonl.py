@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from references import coreference as references
 from scored_files import contents, contents_of, lines_of
 from strategies import documents as strategies

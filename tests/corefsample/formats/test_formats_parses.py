@@ -11,10 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from expected_errors import error
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from references import coreference as references
-from references import parses as pr
+from hypothesis import given, settings, strategies as st
+from references import coreference as references, parses as pr
 from references.events import write_lines
 from scored_files import contents
 from strategies import documents as strategies

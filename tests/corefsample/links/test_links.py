@@ -7,8 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 from expected_errors import error
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from references.paired import paired_comparison
 from strategies import documents as strategies
 from strategies.documents import one_word_document as document

@@ -10,10 +10,8 @@ import numpy as np
 import pytest
 from entity_scores import entity_scores
 from expected_errors import error
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from references import coreference as references
-from references import metrics as reference
+from hypothesis import given, settings, strategies as st
+from references import coreference as references, metrics as reference
 from references.metrics import Clustering
 from scipy.optimize import linear_sum_assignment
 from tolerance import plausible_means

@@ -8,10 +8,8 @@ import numpy as np
 import pytest
 import tolerance
 from expected_errors import error
-from hypothesis import given
-from hypothesis import strategies as st
-from references import events as er
-from references import parses as pr
+from hypothesis import given, strategies as st
+from references import events as er, parses as pr
 
 from corefsample import (
     AntecedentDistribution,

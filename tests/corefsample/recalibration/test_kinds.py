@@ -27,8 +27,7 @@ from corefsample.recalibration._uncertain import (
     chosen_recalibration,
     known_recalibration,
 )
-from corefsample.scorers.protocol import MENTION_SOURCES
-from corefsample.scorers.protocol import SHIPPED as SHIPPED_SCORERS
+from corefsample.scorers.protocol import MENTION_SOURCES, SHIPPED as SHIPPED_SCORERS
 from corefsample.syntax._words import MENTION_KINDS, mention_kinds
 
 N_KINDS = len(MENTION_KINDS)

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 import tolerance
 from expected_errors import error
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 from references import recalibration as rr
 from strategies import documents as strategies
 from strategies.documents import Lists

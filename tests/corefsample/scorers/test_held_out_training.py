@@ -3,8 +3,7 @@
 import math
 from typing import Any
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from corefsample.scorers._loading import held_out_ids
 

@@ -13,8 +13,7 @@ from expected_errors import error
 from references import mention_ranking as ranking_references
 from spacy.tokens import Doc, DocBin
 from spacy.training import Example
-from spacy_stubs import add_parser
-from spacy_stubs import parsed_doc as parsed
+from spacy_stubs import add_parser, parsed_doc as parsed
 
 import corefsample as cs
 from corefsample import AntecedentDistribution, ParameterError, ScoredDocument, sample_clusterings

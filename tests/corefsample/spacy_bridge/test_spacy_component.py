@@ -16,16 +16,13 @@ import pytest
 import spacy
 import tolerance
 from expected_errors import error
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from places import EN_CORE_WEB_SM, EN_GUM_UD, PROJECT, blocks
-from references import coreference as references
-from references import mention_ranking as ranking_references
+from references import coreference as references, mention_ranking as ranking_references
 from references.events import entities
 from spacy.tokens import Doc, DocBin
 from spacy.vocab import Vocab
-from spacy_stubs import add_parser, loaded
-from spacy_stubs import parsed_doc as parsed
+from spacy_stubs import add_parser, loaded, parsed_doc as parsed
 from strategies import documents as strategies
 
 import corefsample as cs

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from expected_errors import error
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from places import EN_CORE_WEB_SM, EN_GUM_UD
 from spacy.tokens import Doc
 from spacy.vocab import Vocab

@@ -7,11 +7,9 @@ from functools import partial
 import numpy as np
 import pytest
 from expected_errors import error
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from references import coreference, summaries
-from strategies.documents import Lists, antecedent_lists, mild_scores
-from strategies.documents import one_word_document as scored
+from strategies.documents import Lists, antecedent_lists, mild_scores, one_word_document as scored
 
 from corefsample import AntecedentDistribution, ParameterError, sample_clusterings
 from corefsample.summaries import (

@@ -6,8 +6,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from expected_errors import error
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from references import coreference, summaries
 from strategies.documents import Lists, antecedent_lists, mild_scores
 from tolerance import plausible_means

@@ -6,11 +6,9 @@ from pathlib import Path
 import neutral_sentences
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from places import TEST_DATA
-from references import mention_ranking as reference
-from references import mentions as mention_references
+from references import mention_ranking as reference, mentions as mention_references
 from strategies import parses as strategies
 
 from corefsample import ParameterError, Tokens

@@ -8,10 +8,8 @@ import neutral_sentences
 import numpy as np
 import pytest
 from encoded_texts import vocabulary_hashes
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from references import events as er
-from references import mention_ranking as reference
+from hypothesis import given, settings, strategies as st
+from references import events as er, mention_ranking as reference
 from strategies.parses import UD2_PATHS, path_parses
 
 from corefsample.documents._tokens import Tokens

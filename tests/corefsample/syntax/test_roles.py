@@ -2,8 +2,7 @@
 
 import pytest
 from expected_errors import error
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from references import mention_ranking as reference
 from strategies import parses as strategies
 

@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from expected_errors import error
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from hypothesis.extra import numpy as hnp
 from references.chains import Enumeration, enumeration
 from references.coreference import mention_words

@@ -10,8 +10,7 @@ from strategies.tagged import THREE, random_sentences
 
 from corefsample import InputError, ParameterError
 from corefsample._lazy import install_hint
-from corefsample.tagging import ConditionalRandomField, TaggedSentence
-from corefsample.tagging import _crf as module
+from corefsample.tagging import ConditionalRandomField, TaggedSentence, _crf as module
 from corefsample.tagging._crf import advanced_attributes, basic_attributes, read_crfsuite, shape
 
 crfsuite = pytest.importorskip("pycrfsuite")

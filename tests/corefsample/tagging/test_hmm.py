@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 from expected_errors import error
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from references.taggers import CountedHmm
 from strategies.tagged import THREE, random_sentences
 

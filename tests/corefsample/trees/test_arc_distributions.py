@@ -6,8 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from expected_errors import error
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 from references.trees import all_trees, arc_marginals, log_sum, tree_probs
 from tolerance import plausible_counts, plausible_table
 

@@ -8,8 +8,7 @@ import pandas as pd
 import pytest
 from events_audit_made import actor_frame, edit, frame, true_labels, write_sheet
 from expected_errors import error
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from references import learning as references
 
 from corefsample import InputError

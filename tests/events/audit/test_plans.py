@@ -9,8 +9,7 @@ import pandas as pd
 import pytest
 from events_audit_made import frame
 from expected_errors import error
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from tolerance import plausible_counts
 
 from corefsample import ParameterError

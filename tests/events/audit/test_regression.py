@@ -12,8 +12,7 @@ import pytest
 from events_audit_made import actor_frame, true_labels
 from expected_errors import error
 from scipy.optimize import minimize
-from scipy.stats import norm
-from scipy.stats import t as student
+from scipy.stats import norm, t as student
 from tolerance import plausible_counts, plausible_means
 
 from corefsample import InputError, ParameterError

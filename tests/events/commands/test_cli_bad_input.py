@@ -17,12 +17,9 @@ from unittest.mock import Mock
 import click
 import pytest
 from command_line import LEAVES, Calls
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 from places import PROJECT, TEST_DATA
-from references import events as er
-from references import recalibration as rr
-from references import scoring as sr
+from references import events as er, recalibration as rr, scoring as sr
 from run_cases import CountOptions, count_events
 from strategies import documents as strategies
 

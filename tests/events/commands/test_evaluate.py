@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from command_line import Calls
 from expected_errors import error
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from places import TEST_DATA
 
 from corefsample import InputError, clustering_scores, map_clustering, write_conll2012, write_documents

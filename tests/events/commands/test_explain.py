@@ -6,8 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from command_line import Calls
-from references import events as er
-from references import parses as pr
+from references import events as er, parses as pr
 from run_cases import CountOptions, count_events
 
 from corefsample.formats import DocumentStream

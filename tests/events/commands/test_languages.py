@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from command_line import Calls
 from expected_errors import error
-from references import events as er
-from references import scoring as sr
+from references import events as er, scoring as sr
 
 from corefsample import InputError, ParameterError, ScoredDocument, read_documents, write_documents
 from corefsample.documents._annotated import NOTES_FIELD, AnnotatedDocument

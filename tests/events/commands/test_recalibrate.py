@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from expected_errors import error
-from references import events as er
-from references import recalibration as rr
+from references import events as er, recalibration as rr
 
 from corefsample import InputError, OutputError, ScoredDocument, read_documents
 from corefsample.recalibration import RecalibrationFitter

@@ -4,8 +4,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.compute as pc
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from references import events as er
 from small_counts import DAY, SMALL, corpora, counts_of, document, evidence_of
 

@@ -8,8 +8,7 @@ import pandas as pd
 import pytest
 import scipy.stats
 from expected_errors import error
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from references import events as er
 from references.coreference import poisson_binomial_pmf
 from small_counts import SMALL, corpora, counts_of, document, names

@@ -12,8 +12,7 @@ import pytest
 import yaml
 from command_line import Calls
 from expected_errors import error
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from mention_matches import matches_of
 from references import events as er
 from run_cases import CountOptions, count_events

@@ -6,10 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 from expected_errors import error
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from references import coreference as references
-from references import events as er
+from hypothesis import given, settings, strategies as st
+from references import coreference as references, events as er
 
 from corefsample import ParameterError
 from events.counts import count_pmf

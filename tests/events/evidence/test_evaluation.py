@@ -16,11 +16,9 @@ import numpy as np
 import pytest
 import tolerance
 from expected_errors import error
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from mention_matches import evaluate_matches, evaluate_parses, matches_of
-from references import coreference as references
-from references import events as er
+from references import coreference as references, events as er
 from small_counts import names
 from strategies import documents as strategies
 from strategies.documents import Lists

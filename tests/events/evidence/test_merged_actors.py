@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tolerance
-from references import coreference as references
-from references import events as er
-from references import parses as pr
+from references import coreference as references, events as er, parses as pr
 
 from corefsample import ScoredDocument, read_documents
 from corefsample.coreference import _conditioning

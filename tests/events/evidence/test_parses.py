@@ -8,9 +8,7 @@ import numpy as np
 import tolerance
 from expected_errors import error
 from mention_matches import described_as, evaluate_parses, matches_of
-from references import coreference as references
-from references import events as er
-from references import parses as pr
+from references import coreference as references, events as er, parses as pr
 
 from corefsample import AntecedentDistribution, InputError, ScoredDocument, sample_clusterings
 from events import EventCounter, load_lexicon, load_rules

@@ -4,8 +4,7 @@ import datetime
 
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from places import TEST_DATA
 
 from corefsample import ParameterError

@@ -4,8 +4,7 @@ import datetime
 from pathlib import Path
 from typing import Any
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from references import events as er
 
 from corefsample import InputError, ScoredDocument

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from events.commands.doctor import run_doctor
 from events.news._quality import outlying_dates, outlying_notice, set_aside_before, tally_of_run

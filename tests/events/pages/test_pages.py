@@ -3,8 +3,7 @@
 import json
 from typing import Any
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from report_pages import unpacked
 
 from events.pages._rendering import embedded_json, packed_parts

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from references import events as er
-from references import parses as pr
+from references import events as er, parses as pr
 from run_cases import TABLES, CountOptions, count_events
 
 from corefsample import ScoredDocument, read_documents, write_documents

@@ -16,10 +16,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from expected_errors import error
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from references import coreference as references
-from references import events as er
+from hypothesis import given, settings, strategies as st
+from references import coreference as references, events as er
 from run_cases import CountOptions, count_events
 from strategies import documents as strategies
 

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from command_line import Calls
-from references import events as er
-from references import parses as pr
+from references import events as er, parses as pr
 
 from corefsample import read_documents
 from events import EventCounter, load_rules

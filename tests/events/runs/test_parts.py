@@ -15,8 +15,7 @@ from typing import Any
 import pytest
 from expected_errors import error
 from places import PROJECT
-from references import events as er
-from references import scoring as sr
+from references import events as er, scoring as sr
 from run_cases import PART, Case, complete, computed_by_two, documents, engine_options, in_groups, left, stop_after
 
 from corefsample import InputError, OutputError, ParameterError

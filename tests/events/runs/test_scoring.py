@@ -15,8 +15,7 @@ import pytest
 from command_line import Calls
 from expected_errors import error
 from places import EN_CORE_WEB_SM, EN_GUM_UD
-from references import coreference as references
-from references import scoring as sr
+from references import coreference as references, scoring as sr
 from run_cases import score_corpus
 
 from corefsample import (

@@ -7,8 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from expected_errors import error
-from references import events as er
-from references import parses as pr
+from references import events as er, parses as pr
 from run_cases import CountOptions, count_events
 
 from corefsample import ParameterError, read_documents, write_documents

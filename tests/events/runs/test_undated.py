@@ -12,8 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from expected_errors import error
-from references import events as er
-from references import scoring as sr
+from references import events as er, scoring as sr
 from run_cases import CountOptions, count_events, score_corpus
 
 from corefsample import InputError, read_documents, write_documents

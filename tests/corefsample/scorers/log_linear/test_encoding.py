@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from encoded_texts import atoms, encoded, pairs_of
 from places import TEST_DATA
-from references import events as event_references
-from references import mention_ranking as ranking_references
+from references import events as event_references, mention_ranking as ranking_references
 from strategies import parses as strategies
 
 from corefsample import ParameterError

@@ -6,8 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 from encoded_texts import encoded
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from references import mention_ranking as reference
 from strategies import parses as strategies
 

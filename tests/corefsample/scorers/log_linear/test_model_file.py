@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from expected_errors import error
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from corefsample import InputError, ParameterError
 from corefsample.languages._language import load_language

@@ -15,8 +15,7 @@ import pandas as pd
 import pytest
 from encoded_texts import atoms, encoded, pairs_of, vocabulary_hashes
 from expected_errors import error
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from references import mention_ranking as reference
 from strategies import parses as strategies
 
@@ -29,8 +28,7 @@ from corefsample.documents._tokens import Tokens
 from corefsample.scorers import load_scorer, score_documents
 from corefsample.scorers._loading import scorer_file
 from corefsample.scorers._scoring import ScoringTally, score_mentions
-from corefsample.scorers.log_linear import _feature_codes as codes
-from corefsample.scorers.log_linear import _kernels
+from corefsample.scorers.log_linear import _feature_codes as codes, _kernels
 from corefsample.scorers.log_linear._encoding import DEFAULT_TEMPLATES, TemplateSet
 from corefsample.scorers.log_linear._model import AntecedentModel
 from corefsample.scorers.protocol import MIN_PROB, AntecedentScorer, data_file

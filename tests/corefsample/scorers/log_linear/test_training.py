@@ -18,8 +18,7 @@ from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._scored import ScoredDocument
 from corefsample.documents._tokens import Tokens
 from corefsample.scorers import load_scorer, score_documents
-from corefsample.scorers.log_linear import _kernels
-from corefsample.scorers.log_linear import _training as module
+from corefsample.scorers.log_linear import _kernels, _training as module
 from corefsample.scorers.log_linear._encoding import TemplateSet
 from corefsample.scorers.log_linear._examples import Example, examples_of
 from corefsample.scorers.log_linear._feature_codes import Atom
