@@ -8,7 +8,6 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from corefsample._lazy import require_extra
 from corefsample.errors import InputError
@@ -71,7 +70,7 @@ class SentenceEncoder:
             self._tokenizer.enable_truncation(_MOST_PIECES)
         self._inputs = [each.name for each in self._session.get_inputs()]
 
-    def vectors(self, words: Sequence[str]) -> npt.NDArray[np.float32]:
+    def vectors(self, words: Sequence[str]) -> np.typing.NDArray[np.float32]:
         """Vectors of the words of a sentence, each followed by the vector of the sentence.
 
         Parameters

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from corefsample._arrays import Bools, Floats, Ints
 from corefsample.adapters._systems import spacy_tokens
@@ -50,7 +49,7 @@ class Predicates(NamedTuple):
     features: list[list[int]]
     lemmas: list[str]
     reports: Bools
-    vectors: npt.NDArray[np.float32]
+    vectors: np.typing.NDArray[np.float32]
 
 
 def predicates_of(

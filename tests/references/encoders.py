@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 PIECES = ["[UNK]", "gun", "##men", "fired", "at", "a", "ship", "##s"]
 
@@ -28,7 +27,7 @@ def tensor(name: str, kind: int, *sizes: str) -> bytes:
     return message((1, name), (2, message((1, message((1, kind), (2, shape))))))
 
 
-def write_encoder(folder: Path, table: npt.NDArray[np.float32], *, longest: int = 100) -> Path:
+def write_encoder(folder: Path, table: np.typing.NDArray[np.float32], *, longest: int = 100) -> Path:
     """An encoder whose last layer is a row of a table for each piece."""
     initial = message((1, len(table)), (1, table.shape[1]), (2, 1), (8, "table"), (9, table.tobytes()))
     node = message((1, "table"), (1, "input_ids"), (2, "layer"), (4, "Gather"))

@@ -9,15 +9,8 @@ import numpy as np
 
 from corefsample._checks import choice, iso_date, whole
 from corefsample.coreference._antecedents import candidate_faults
+from corefsample.documents import _faults as document_faults
 from corefsample.documents._batch import SPAN_COLUMNS, DocumentBatch, flat_lists
-from corefsample.documents._faults import (
-    Fault,
-    Rejected,
-    mention_faults,
-    missing_field,
-    parse_faults,
-    share_fault,
-)
 from corefsample.documents._scored import ScoredDocument
 from corefsample.documents._tokens import TOKEN_COLUMNS
 from corefsample.errors import DamagedFileError, InputError, shown
@@ -80,7 +73,7 @@ class DocumentStream(FileSeries):
         inputs: PathLike | Iterable[PathLike],
         *,
         needs: Iterable[str] = (),
-        on_rejected: Callable[[Rejected], None] | None = None,
+        on_rejected: Callable[[document_faults.Rejected], None] | None = None,
         batch_size: int = 64,
         row_groups: range | None = None,
         parses: bool = False,
@@ -102,7 +95,7 @@ class DocumentStream(FileSeries):
 
     def documents(
         self,
-        faults_of: Callable[[DocumentBatch], Mapping[int, str | Fault]] = lambda batch: {},
+        faults_of: Callable[[DocumentBatch], Mapping[int, str | document_faults.Fault]] = lambda batch: {},
         *,
         on_progress: Callable[[int, int, int], None] | None = None,
     ) -> Iterator[ScoredDocument]:
@@ -129,7 +122,9 @@ class DocumentStream(FileSeries):
 
     def batches(
         self,
-        inspect: Callable[[DocumentBatch], tuple[Mapping[int, R], Mapping[int, str | Fault]]] = lambda batch: ({}, {}),
+        inspect: Callable[
+            [DocumentBatch], tuple[Mapping[int, R], Mapping[int, str | document_faults.Fault]]
+        ] = lambda batch: ({}, {}),
         *,
         on_progress: Callable[[int, int, int], None] | None = None,
         may_be_empty: Callable[[], bool] = lambda: True,
@@ -186,7 +181,7 @@ class DocumentStream(FileSeries):
         if not n_documents and not may_be_empty():
             raise InputError("a corpus must have at least one document, got none", place=", ".join(self.paths))
 
-    def _checked_batches(self) -> Iterator[tuple[DocumentBatch, list[Rejected]]]:
+    def _checked_batches(self) -> Iterator[tuple[DocumentBatch, list[document_faults.Rejected]]]:
         """Yield the documents of each batch that satisfy the format, and the others."""
 
         def opened(path: str) -> JsonLinesReader | ParquetReader:
@@ -199,11 +194,11 @@ class DocumentStream(FileSeries):
             except DamagedFileError as error:
                 if self._on_rejected is None:
                     raise
-                yield DocumentBatch.of_rows(path, [], "line", []), [Rejected.file(path, error)]
+                yield DocumentBatch.of_rows(path, [], "line", []), [document_faults.Rejected.file(path, error)]
 
     def _checked(
         self, reader: JsonLinesReader | ParquetReader, file_metadata: Mapping[str, str]
-    ) -> Iterator[tuple[DocumentBatch, list[Rejected]]]:
+    ) -> Iterator[tuple[DocumentBatch, list[document_faults.Rejected]]]:
         """Yield the valid and the rejected documents of each batch; `file_metadata` is added to their metadata."""
         day = file_metadata.get("date", "")
         for batch, rejected in reader.batches(self._batch_size):
@@ -219,7 +214,7 @@ class DocumentStream(FileSeries):
                 rule = "parses must be one here: what is computed is for one parse of a document"
                 for rows in map(batch.parses, batch.firsts.tolist()):
                     if len(rows) > 1 and rows[0] not in faults:
-                        faults |= dict.fromkeys(rows, Fault(f"{rule}, got {len(rows)}", hint))
+                        faults |= dict.fromkeys(rows, document_faults.Fault(f"{rule}, got {len(rows)}", hint))
             valid = batch.take([row for row in range(len(batch)) if row not in faults]) if faults else batch
             yield valid, rejected + [batch.rejected(row, fault) for row, fault in sorted(faults.items())]
 
@@ -228,7 +223,7 @@ def read_documents(
     inputs: PathLike | Iterable[PathLike],
     *,
     needs: Iterable[str] = (),
-    on_rejected: Callable[[Rejected], None] | None = None,
+    on_rejected: Callable[[document_faults.Rejected], None] | None = None,
 ) -> Iterator[ScoredDocument]:
     """Read documents one after another, in constant memory.
 
@@ -256,7 +251,9 @@ def read_documents(
     return (batch.document(row) for batch in stream for row in range(len(batch)))
 
 
-def _faults(batch: DocumentBatch, needs: tuple[str, ...], unread: Sequence[Rejected]) -> dict[int, Fault]:
+def _faults(
+    batch: DocumentBatch, needs: tuple[str, ...], unread: Sequence[document_faults.Rejected]
+) -> dict[int, document_faults.Fault]:
     """Find the first fault of each document of a batch that breaks a rule of the format, by row.
 
     Parameters
@@ -274,12 +271,12 @@ def _faults(batch: DocumentBatch, needs: tuple[str, ...], unread: Sequence[Rejec
     # What the kernels find in one pass over the flat columns.
     bounds, starts, ends, heads = well_shaped.mentions
     n_tokens = np.where(well_shaped.has_tokens, np.diff(well_shaped.token_bounds), -1)
-    trees = parse_faults(
+    trees = document_faults.parse_faults(
         well_shaped.token_bounds, well_shaped.token_integers["head"], well_shaped.token_integers["sent"]
     )
     links = candidate_faults(bounds, *well_shaped.candidates)
-    reasons = {**trees, **links, **mention_faults(bounds, starts, ends, heads, n_tokens)}
-    faults |= {rows[row]: Fault(reason) for row, reason in reasons.items()}
+    reasons = {**trees, **links, **document_faults.mention_faults(bounds, starts, ends, heads, n_tokens)}
+    faults |= {rows[row]: document_faults.Fault(reason) for row, reason in reasons.items()}
     # The parses of a document belong together, and if one of them breaks a rule, all are rejected.
     rule = "parses of a document must all be valid"
     has_parses = batch.table.column("samples").is_valid().to_numpy(zero_copy_only=False)
@@ -287,23 +284,27 @@ def _faults(batch: DocumentBatch, needs: tuple[str, ...], unread: Sequence[Rejec
         parses = batch.parses(first)
         neighbours = batch.places[first] - 1, batch.places[parses[-1]] + 1
         broken = [(f"parse {batch.parse(row)}", faults[row]) for row in parses if row in faults] + [
-            (bad.place, Fault(bad.reason, bad.hint))
+            (bad.place, document_faults.Fault(bad.reason, bad.hint))
             for bad in unread
             if bad.doc_id == batch.doc_ids[first] or (not bad.doc_id and bad.number in neighbours)
         ]
         reason = batch.parses_fault(first) if not broken else f"{rule}: {broken[0][0]}: {broken[0][1].reason}"
         if reason is not None:
-            fault = Fault(reason, broken[0][1].hint if broken else None)
+            fault = document_faults.Fault(reason, broken[0][1].hint if broken else None)
             faults = {**dict.fromkeys(parses, fault), **faults}
     return faults
 
 
-def _shape_faults(batch: DocumentBatch, needs: tuple[str, ...]) -> dict[int, Fault]:
+def _shape_faults(batch: DocumentBatch, needs: tuple[str, ...]) -> dict[int, document_faults.Fault]:
     """Rows whose fields are absent, null or of unlike length, which would put the flat columns out of step."""
     if _is_well_shaped(batch, needs):
         return {}
     faults = ((row, _shape_fault(batch.table.slice(row, 1).to_pylist()[0], needs)) for row in range(len(batch)))
-    return {row: Fault(fault) if isinstance(fault, str) else fault for row, fault in faults if fault is not None}
+    return {
+        row: document_faults.Fault(fault) if isinstance(fault, str) else fault
+        for row, fault in faults
+        if fault is not None
+    }
 
 
 def _is_well_shaped(batch: DocumentBatch, needs: tuple[str, ...]) -> bool:
@@ -315,7 +316,7 @@ def _is_well_shaped(batch: DocumentBatch, needs: tuple[str, ...]) -> bool:
     if any(table.column(name).null_count for name in ("mentions", "antecedents", "scores", *needs)):
         return False
     shares = zip(table.column("parse").to_pylist(), table.column("samples").to_pylist(), strict=True)
-    if any(share != (None, None) and share_fault(*share) is not None for share in shares):
+    if any(share != (None, None) and document_faults.share_fault(*share) is not None for share in shares):
         return False
     lists = {name: flat_lists(column) for name, column in tokens.items()}
     text_bounds = lists["text"][0]
@@ -334,17 +335,19 @@ def _is_well_shaped(batch: DocumentBatch, needs: tuple[str, ...]) -> bool:
     )
 
 
-def _shape_fault(row: Mapping[str, Any], needs: tuple[str, ...]) -> Fault | str | None:
+def _shape_fault(row: Mapping[str, Any], needs: tuple[str, ...]) -> document_faults.Fault | str | None:
     """Describe the first field of a row that is absent, null or of unlike length, or return None."""
     if not row["doc_id"]:
         return f"doc_id must be a non-empty string, got {row['doc_id']!r}"
     if row["date"] is not None and iso_date(row["date"]) is None:
         return f"date must be an ISO date (YYYY-MM-DD), got {shown(row['date'])}"
-    if (row["parse"], row["samples"]) != (None, None) and (fault := share_fault(row["parse"], row["samples"])):
+    if (row["parse"], row["samples"]) != (None, None) and (
+        fault := document_faults.share_fault(row["parse"], row["samples"])
+    ):
         return fault
     for name in (*(name for name in needs if name == "date"), "mentions", "antecedents", "scores", *needs):
         if row[name] is None:
-            return missing_field(name)
+            return document_faults.missing_field(name)
     spans = {f"mentions.{name}": row["mentions"][name] or [] for name in SPAN_COLUMNS}
     tokens = {f"tokens.{name}": (row["tokens"] or {}).get(name) or [] for name in TOKEN_COLUMNS}
     links = {name: row[name] for name in ("antecedents", "scores")}
