@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from corefsample._arrays import pd
 from corefsample.errors import ParameterError, ParameterHint
@@ -91,7 +91,9 @@ def run_demo(options: DemoOptions | None = None, *, on_progress: shared.Progress
     folder.mkdir(parents=True, exist_ok=True)
     news = str(folder / _NEWS)
 
-    counting = EventsOptions(out=str(run), seed=options.seed, overwrite=overwrite, pictures=False, rule_error="none")
+    counting = EventsOptions(
+        out=str(run), seed=options.seed, overwrite=overwrite, pictures=False, rule_error="none", triggers="rules"
+    )
     definitions = RuleSet.named(counting.rules, counting.preset, counting.lexicon)
     truth = TrueEvents(definitions.rules[0], definitions.lexicon, period=counting.period)
 

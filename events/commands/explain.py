@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from corefsample.files._paths import Inputs
     from events.inspection._trigger_traces import ExplainedTrigger
 
-_OF_RUN = ("rule", "preset", "lexicon", "scheme", "seed", "filled")  # options that a run has already
+_OF_RUN = ("rule", "preset", "triggers", "lexicon", "scheme", "seed", "filled")  # options that a run has already
 # Explanation of the outcome of a trigger, by its name.
 _OUTCOMES = {
     "counted": "an event",
@@ -53,6 +53,9 @@ class ExplainOptions(shared.LexiconOption, shared.SchemeOption, shared.Seed):
         Shipped rule, or YAML file of your own with a rule, or with outcomes and their rules.
     preset
         Preset of the rule. [default: asserted, or the only preset of a file]
+    triggers
+        What decides whether a sentence reports an event: words, the model of the package; rules, the rule alone; or the
+        file of a model.
     doc_id
         Show only this document. [default: all]
     filled
@@ -70,6 +73,7 @@ class ExplainOptions(shared.LexiconOption, shared.SchemeOption, shared.Seed):
 
     rule: str = shared.option(default="attack", metavar="RULE")
     preset: str | None = shared.option(default=None, metavar="NAME")
+    triggers: str = shared.option(default="rules", metavar="MODEL")
     doc_id: str | None = shared.option(default=None, metavar="ID")
     filled: Literal["either", "named", "default"] = "either"
     actor: str | None = shared.option(default=None, metavar="CODE")
@@ -106,7 +110,8 @@ def run_explain(
         if counting.coreference != "none":
             selection["recalibration"] = corpus_recalibration(counting, checked_contents(counting))
     else:
-        definitions = RuleSet.named([options.rule], options.preset, options.lexicon, examples=False)
+        rules = [options.rule], options.preset, options.lexicon
+        definitions = RuleSet.named(*rules, examples=False, triggers=options.triggers)
         definitions = definitions.only(options.filled)
     values, triggers = explain_triggers(inputs, definitions, **selection, on_progress=on_progress)
     return Summary(values={**values, "shown": triggers}, shown=[*_shown(values, triggers)], result=triggers)
@@ -157,6 +162,8 @@ def _pairs(trigger: ExplainedTrigger) -> Iterator[tuple[str, str]]:
     is_by_nobody = trace.outcome == "counted" and not trace.is_named
     remark = " by nobody whom the lexicon names" if is_by_nobody else ""
     yield "outcome", f"{trace.outcome} ({_OUTCOMES[trace.outcome]}{remark})"
+    if trace.chance is not None:
+        yield "reports", f"P(the trigger reports this event) {trace.chance:.3f}"
     if trace.conditions:
         met = zip(trace.conditions, trace.condition_words, strict=True)
         yield "conditions", ", ".join(f"{name} ({word!r})" for name, word in met)

@@ -32,7 +32,7 @@ from events.evidence._evaluation import Matches, Predicate, PredicateFinder, Rul
 from events.evidence._rule_set import RuleSet
 from events.lexicon._lexicon import Lexicon
 from events.matching._screening import RuleMatcher
-from events.rules._rules import FILLED, Filled, Rule
+from events.rules._rules import BY_RULES, FILLED, Filled, Rule
 
 Undated = Literal["reject", "keep"]
 Coreference = Literal["scored", "none"]
@@ -81,6 +81,10 @@ class EventCounter(Evidence):
     filled
         Actors that rules with default actors count: "named" for actors in the text, "default" for default actors,
         "either" for both. An event without an actor counts in all three cases.
+    triggers
+        What decides whether a sentence reports an event, for preset "asserted" of a shipped rule: "words", the trigger
+        model of the package, "rules", the words and conditions of the rule alone, or the path of a trigger model. A
+        `RuleSet` states it itself.
     outcomes
         Unions of events that are counted in addition to the rules' events, written as
         "police_action=arrest|kill:POLICE": see docs/rules.md.
@@ -133,6 +137,7 @@ class EventCounter(Evidence):
         undated: Undated = "reject",
         coreference: Coreference = "scored",
         filled: Filled = "either",
+        triggers: str = BY_RULES,
         outcomes: Sequence[str] = (),
         folder: str | os.PathLike[str] | None = None,
     ) -> None:
@@ -160,7 +165,7 @@ class EventCounter(Evidence):
             settings = EvidenceSettings({"event": ACTOR}, period=period, is_predicate=True, **sampling)
         else:
             if not isinstance(rule, RuleSet):
-                rule = RuleSet.of(rule, lexicon, outcomes).with_examples()
+                rule = RuleSet.of(rule, lexicon, outcomes, triggers=triggers).with_examples()
             _checks.choice("filled", filled, FILLED)
             rules = rule.only(filled)
             matcher = RuleMatcher(rules.rules, rules.lexicon, scheme)

@@ -17,7 +17,7 @@ from events.evidence._columns import ACTOR, EventKey
 from events.evidence._examples import check_examples
 from events.lexicon._file import SHIPPED, SHIPPED_LEXICONS
 from events.lexicon._lexicon import Lexicon, load_lexicon
-from events.matching._trigger_model import with_trigger_model
+from events.matching._trigger_model import load_trigger_model, with_trigger_model, without_trigger_model
 from events.rules._format import ANYBODY, CLASS, NOBODY, Outcome
 from events.rules._rules import BY_RULES, Filled, Rule, load_rules, rules_and_outcomes
 
@@ -96,7 +96,7 @@ class RuleSet:
     def with_examples(self) -> Self:
         """Return these definitions, or raise InputError if an inline example of a rule fails."""
         for rule in self.rules:
-            check_examples(rule, self.lexicon)
+            check_examples(without_trigger_model(rule), self.lexicon)
         return self
 
     @classmethod
@@ -130,9 +130,12 @@ class RuleSet:
     def texts(self) -> dict[str, str]:
         """Texts that identify rules and lexicon: names, presets and files, with checksums of their definitions."""
         rules = ", ".join(f"{rule.name}, preset {rule.preset}" for rule in self.rules)
+        models = sorted({(rule.trigger_model, rule.encoder) for rule in self.rules} - {(BY_RULES, "")})
+        checksums = ", ".join(f"{name} [{load_trigger_model(name, encoder).checksum}]" for name, encoder in models)
         return {
             "rule": f"{rules} [{_checksum(self.rules)}]",
             "lexicon": f"{self.lexicon.source} [{_checksum(_content(self.lexicon))}]",
+            **({"triggers": checksums} if models else {}),
         }
 
     @property

@@ -425,6 +425,9 @@ class RuleReading:
         Fillers of the roles at the triggers: see `MentionMatches`.
     is_filled
         Whether a mention fills a role of some instance, so that names of actors matter.
+    chances
+        P(the trigger reports an event) by the trigger's token, of candidates whose required roles are filled; empty
+        without a trigger model.
     """
 
     def __init__(self, parse: ParseReading, rule: Rule) -> None:
@@ -449,6 +452,7 @@ class RuleReading:
         model = None if rule.trigger_model == BY_RULES else load_trigger_model(rule.trigger_model, rule.encoder)
         of_rule = {candidate.token for candidate in self.candidates if candidate.frame.name != LEARNED}
         self.instances: list[tuple[int, ...]] = []
+        self.chances: dict[int, float] = {}
         self._chances: list[float] = []
         self._triggers: list[int] = []
         self._frames: list[str] = []
@@ -460,7 +464,7 @@ class RuleReading:
             )
             chance = 1.0
             if model is not None:
-                chance = model.probability(
+                chance = self.chances[token] = model.probability(
                     rule.event_type, parse.predicates, token, token in of_rule, excluding_conditions
                 )
             if chance < LEAST or (model is None and excluding_conditions):

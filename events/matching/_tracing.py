@@ -6,7 +6,7 @@ It serves to debug a rule on a few sentences and to count where the rule's parts
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from corefsample._arrays import Ints32
@@ -14,6 +14,7 @@ from corefsample.documents._tokens import Tokens
 from corefsample.syntax._paths import FailedStep, connecting_path, nearest_failure
 from events.lexicon._lexicon import Lexicon, LexiconMatches
 from events.matching import _matching as matching
+from events.matching._trigger_model import LEARNED, LEAST
 from events.rules._rules import Rule
 
 # Outcomes of a trigger. A trigger of several frames is reported with the outcome that comes first here.
@@ -103,6 +104,8 @@ class TriggerTrace:
         How each role of the event is filled.
     actors
         Names of actors in the trigger's sentence.
+    chance
+        P(the trigger reports an event) by a trigger model; None without one.
     """
 
     token: int
@@ -113,6 +116,7 @@ class TriggerTrace:
     condition_words: tuple[str, ...]
     roles: tuple[RoleTrace, ...]
     actors: tuple[NamedActor, ...]
+    chance: float | None = None
 
     @property
     def is_named(self) -> bool:
@@ -140,10 +144,12 @@ def trace_document(
     for_rule, words = matching.with_forms(tokens, rule), matching.rule_words([rule])
     reading = matching.ParseReading(for_rule, mentions, scheme_names[0], words, rule.language)
     names = lexicon.match(tokens.text, reading.view.heads, date, tokens.lemma)
-    tracer = _Tracer(reading, mentions, rule, lexicon, names)
+    of_rule = matching.RuleReading(reading, rule)
+    tracer = _Tracer(reading, mentions, rule, lexicon, names, of_rule.chances)
     by_token: dict[int, list[TriggerTrace]] = {}
-    for candidate in matching.RuleReading(reading, rule).candidates:
-        by_token.setdefault(candidate.token, []).append(tracer.trigger(candidate))
+    for candidate in of_rule.candidates:
+        if candidate.frame.name != LEARNED or of_rule.chances.get(candidate.token, 0.0) >= LEAST:
+            by_token.setdefault(candidate.token, []).append(tracer.trigger(candidate))
     best = [min(by_token[token], key=lambda trace: OUTCOMES.index(trace.outcome)) for token in sorted(by_token)]
     return best, names
 
@@ -152,8 +158,15 @@ class _Tracer:
     """One parse with the names of actors in it and the mentions that they describe."""
 
     def __init__(
-        self, reading: matching.ParseReading, mentions: Ints32, rule: Rule, lexicon: Lexicon, names: LexiconMatches
+        self,
+        reading: matching.ParseReading,
+        mentions: Ints32,
+        rule: Rule,
+        lexicon: Lexicon,
+        names: LexiconMatches,
+        chances: Mapping[int, float],
     ) -> None:
+        self._chances = chances
         self._reading, self._rule, self._lexicon, self._names = reading, rule, lexicon, names
         self._view = reading.view
         self._codes: dict[int, set[str]] = {}  # by head of a mention
@@ -174,11 +187,13 @@ class _Tracer:
         )
         outcome = max((role.outcome for role in roles), key=OUTCOMES.index, default=COUNTED)
         # Conditions matter only for triggers that could make an event, perhaps with the help of coreference.
-        if conditions and outcome not in (NO_MENTION, NO_PATH):
+        chance = self._chances.get(token)
+        is_excluded = bool(conditions) if chance is None else chance < LEAST
+        if is_excluded and outcome not in (NO_MENTION, NO_PATH):
             outcome = EXCLUDED
         return TriggerTrace(
             *(token, candidate.words, candidate.frame.name, outcome, tuple(conditions), tuple(conditions.values())),
-            *(roles, tuple(self._actors_near(token))),
+            *(roles, tuple(self._actors_near(token)), chance),
         )
 
     def _role(self, candidate: matching.TriggerCandidate, role: str, ends: dict[int, str]) -> RoleTrace:

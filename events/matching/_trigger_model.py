@@ -273,4 +273,11 @@ def with_trigger_model(rule: Rule, name: str, encoder: str = "") -> Rule:
             of_verbs = roles.setdefault(role, {}).get(scheme.name, ())
             roles[role][scheme.name] = tuple(dict.fromkeys((*of_verbs, *of_nouns)))
     learned = Frame(LEARNED, model.lemmas, (), frozenset(PREDICATES), roles)
-    return replace(rule, trigger_model=name, encoder=encoder, event_type=event_type, frames=(*rule.frames, learned))
+    frames = rule.frames if "." in rule.name else (*rule.frames, learned)  # a rule of a single frame has no other
+    return replace(rule, trigger_model=name, encoder=encoder, event_type=event_type, frames=frames)
+
+
+def without_trigger_model(rule: Rule) -> Rule:
+    """The rule without the trigger model that `with_trigger_model` added."""
+    frames = tuple(frame for frame in rule.frames if frame.name != LEARNED)
+    return replace(rule, trigger_model=BY_RULES, encoder="", event_type="", frames=frames)

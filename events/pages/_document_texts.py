@@ -39,7 +39,7 @@ from events.evidence._rule_set import RuleSet
 from events.lexicon._lexicon import Lexicon, load_lexicon
 from events.news._preparation import LEFT_OUT
 from events.pages._rendering import packed_parts
-from events.rules._rules import Rule, rules_and_outcomes
+from events.rules._rules import BY_RULES, Rule, rules_and_outcomes
 
 Places = list[tuple[int, str]]  # the evidence of a document: number of the actor, and the column `places`
 
@@ -300,6 +300,8 @@ def run_definitions(arguments: Mapping[str, Any]) -> RuleSet | None:
         rules, outcomes = rules_and_outcomes([names] if isinstance(names, str) else names, arguments["preset"])
         name = arguments["lexicon"]
         lexicon = None if name is None else load_lexicon(name)
-        return RuleSet.of(rules, lexicon, [*outcomes, *arguments.get("outcome", ())])
+        return RuleSet.of(
+            rules, lexicon, [*outcomes, *arguments.get("outcome", ())], triggers=arguments.get("triggers", BY_RULES)
+        )
     except (CorefsampleError, KeyError, TypeError):
         return None

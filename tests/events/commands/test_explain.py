@@ -32,7 +32,7 @@ def scored(tmp_path: Path) -> Path:
 
 
 def test_the_screen_shows_the_path_that_matched_or_the_step_that_failed(call: Calls, scored: Path) -> None:
-    out = call.good("explain", scored, "--preset", "asserted")
+    out = call.good("explain", scored, "--triggers", "rules")
     blocks = [" ".join(block.split()) for block in out.split("\n\n")]
     assert blocks[0] == (
         "Rule attack, preset asserted, lexicon countries: 3 triggers in 4 documents: counted 1, excluded 1, no path 1."
@@ -59,9 +59,13 @@ def test_a_run_is_explained_with_its_rules_samples_and_recalibration(call: Calls
         for name, actor in (("a", "Iraqis"), ("b", "Iranians"), ("c", "Iraqis"))
     ]
     path, run = er.write_lines(tmp_path / "scored.jsonl", documents), tmp_path / "run"
-    count_events(path, run, CountOptions(rule=("attack", "kill"), seed=5, n_samples=70, coreference="none"))
+    count_events(
+        path, run, CountOptions(rule=("attack", "kill"), triggers="rules", seed=5, n_samples=70, coreference="none")
+    )
     assert run_explain(run, ExplainOptions(actor="IRQ")).result == []  # "they" is nobody without coreference
-    count_events(path, run, CountOptions(rule=("attack", "kill"), seed=5, n_samples=70), overwrite=True)
+    count_events(
+        path, run, CountOptions(rule=("attack", "kill"), triggers="rules", seed=5, n_samples=70), overwrite=True
+    )
     columns = ["probability", "mc_se", "reasons"]
     evidence = pd.read_parquet(run / "evidence.parquet").set_index(["doc_id", "actor"])[columns]
     p = evidence.loc["a", "IRQ"]["probability"]  # exactly 1 / (1 + exp(-0.5)) = 0.622, with an error of 0.058
@@ -203,9 +207,9 @@ def test_documents_are_counted_by_actor_and_by_nobody_where_a_role_is_optional(c
     documents = [er.json_document(name, "1999-01-05", sentences) for name, sentences in ARRESTS.items()]
     path = er.write_lines(tmp_path / "scored.jsonl", documents)
     numbers = ("n_with_event", "n_by_actor", "n_by_nobody")
-    run = run_explain(path, ExplainOptions(rule="arrest", lexicon="police"))
+    run = run_explain(path, ExplainOptions(rule="arrest", lexicon="police", triggers="rules"))
     assert [run[name] for name in ("n_documents", *numbers)] == [5, 3, 1, 3]
-    out = call.good("explain", path, "--rule", "arrest", "--lexicon", "police")
+    out = call.good("explain", path, "--rule", "arrest", "--lexicon", "police", "--triggers", "rules")
     flat = " ".join(out.split())
     assert "Without coreference, 3 documents with the event: 1 by an actor, 3 by nobody whom the lexicon names." in flat
     assert flat.count("counted (an event by nobody whom the lexicon names)") == 3
@@ -215,10 +219,10 @@ def test_documents_are_counted_by_actor_and_by_nobody_where_a_role_is_optional(c
 
 
 def test_the_likeliest_parse_is_shown_with_the_events_of_all(call: Calls, tmp_path: Path, mixture: Path) -> None:
-    run = run_explain(mixture, ExplainOptions(seed=7))
+    run = run_explain(mixture, ExplainOptions(seed=7, triggers="rules"))
     assert [run[f"n_{name}"] for name in ("documents", "several_parses", "triggers")] == [2, 1, 2]
     several = next(each for each in run.result if each.doc_id == "several")
-    count_events(mixture, tmp_path / "run", CountOptions(seed=7))
+    count_events(mixture, tmp_path / "run", CountOptions(seed=7, triggers="rules"))
     evidence = (
         pd.read_parquet(tmp_path / "run" / "evidence.parquet", filters=[("probability", ">", 0)])
         .set_index("doc_id")

@@ -93,7 +93,9 @@ def news(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def run(news: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("outcomes") / "run"
-    options = CountOptions(rule=("attack", "arrest"), outcome=OUTCOMES, n_samples=200, compare=("USA|IRQ", "USA"))
+    options = CountOptions(
+        rule=("attack", "arrest"), triggers="rules", outcome=OUTCOMES, n_samples=200, compare=("USA|IRQ", "USA")
+    )
     count_events(news, out, options)
     return out
 
@@ -149,7 +151,7 @@ def test_the_actor_of_a_rule_without_roles_is_anybody_beside_other_rules(news: P
     anyone = tmp_path / "anyone.yaml"
     anyone.write_text("""{version: 1, name: anyone, description: Someone is arrested., event: [],
         trigger: {lemma: [arrest]}, presets: {asserted: {unless: []}}}""")
-    options = CountOptions(rule=("arrest", str(anyone)), n_samples=20)
+    options = CountOptions(rule=("arrest", str(anyone)), n_samples=20, triggers="rules")
     count_events(news, tmp_path / "run", options)
     empty = {}
     for table in ("counts", "evidence", "events"):
@@ -172,7 +174,7 @@ def test_rule_files_declare_outcomes_and_outcomes_name_rules(news: Path, run: Pa
     (tmp_path / "seize.yaml").write_text(yaml.safe_dump(own))
     content = {"rules": ["attack", "arrest", "seize.yaml"], "outcomes": {"either": ["attack|arrest:USA|IRQ"]}}
     (tmp_path / "union.yaml").write_text(yaml.safe_dump(content))
-    options = CountOptions(rule=str(tmp_path / "union.yaml"), n_samples=200)
+    options = CountOptions(rule=str(tmp_path / "union.yaml"), n_samples=200, triggers="rules")
     count_events(news, tmp_path / "run", options)
     found = means(pd.read_parquet(tmp_path / "run" / "counts.parquet"))
     expected = means(pd.read_parquet(run / "counts.parquet"))

@@ -63,7 +63,7 @@ def two_readings() -> list[ScoredDocument]:
 
 
 def test_evidence_has_the_number_of_parses_with_the_event() -> None:
-    counter = EventCounter(n_samples=1000)
+    counter = EventCounter(n_samples=1000, triggers="rules")
     subject, direct_object = two_readings()
     parses = [(subject, (0, 4)), (direct_object, (4, 7)), (subject, (7, 10))]
     counter.update(dataclasses.replace(each, parse=k, samples=samples) for k, (each, samples) in enumerate(parses))

@@ -56,7 +56,6 @@ def test_a_file_keeps_the_model_but_for_the_rounding_of_weights(tmp_path: Path) 
     fitted = model(**{f"l={word}": weight for word, weight in zip("abcd", (-1.27, 0.02, 0.63, 1.0), strict=True)})
     fitted.save(tmp_path / "m.npz")
     loaded = tm.load_trigger_model(str(tmp_path / "m.npz"))
-    assert loaded is not None
     assert (loaded.types, loaded.rows, loaded.lemmas) == (fitted.types, fitted.rows, fitted.lemmas)
     np.testing.assert_allclose(loaded.weights, fitted.weights, atol=1.27 / 254 + 1e-6)
     (tmp_path / "broken.npz").write_bytes(b"PK")

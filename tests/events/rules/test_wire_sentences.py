@@ -44,7 +44,9 @@ def score(pipeline: Path, folder: Path) -> Path:
 def misses(scored: Path, pipeline: Path) -> list[str]:
     """One line a sentence with a probability outside its bounds."""
     scheme = "clearnlp" if pipeline == EN_CORE_WEB_SM else "ud2"
-    counter = EventCounter(list(map(load_rules, RULES)), load_lexicon("forces"), n_samples=200, scheme=scheme)
+    counter = EventCounter(
+        list(map(load_rules, RULES)), load_lexicon("forces"), n_samples=200, scheme=scheme, triggers="rules"
+    )
     counter.update(read_documents(scored))
     evidence: dict[int, dict[tuple[str, str], float]] = {}
     for row in counter.evidence().itertuples():

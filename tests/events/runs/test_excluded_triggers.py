@@ -34,7 +34,7 @@ def lines() -> list[dict[str, Any]]:
 
 
 def counted(given: list[dict[str, Any]], preset: str = "asserted", **options: Any) -> EventCounter:
-    counter = EventCounter(load_rules("attack", preset), n_samples=20)
+    counter = EventCounter(load_rules("attack", preset), n_samples=20, triggers="rules")
     counter.update(map(er.scored, given), **options)
     return counter
 
@@ -52,7 +52,7 @@ def test_triggers_are_counted_in_documents_with_and_without_events() -> None:
     assert by_conditions(counted(lines())) == BY_CONDITIONS
     assert by_conditions(counted(lines(), threads=2)) == BY_CONDITIONS
     assert by_conditions(counted(lines(), "extended")) == {(): 6}
-    one_by_one = EventCounter(n_samples=20)
+    one_by_one = EventCounter(n_samples=20, triggers="rules")
     for each in lines():
         one_by_one.add(er.scored(each))
     assert by_conditions(one_by_one) == BY_CONDITIONS
@@ -60,7 +60,7 @@ def test_triggers_are_counted_in_documents_with_and_without_events() -> None:
 
 def test_other_rules_of_the_run_do_not_change_the_numbers() -> None:
     meeting = er.json_document("e", "1999-01-09", ["Iraq/PROPN>2:nsubj met=meet/VERB>0:root Iran/PROPN>2:obj"], {})
-    several = EventCounter([load_rules("meet"), load_rules("attack")], n_samples=20)
+    several = EventCounter([load_rules("meet"), load_rules("attack")], n_samples=20, triggers="rules")
     several.update(map(er.scored, [*lines(), meeting]))
     assert by_conditions(several) == BY_CONDITIONS
     assert by_conditions(several, "meet") == {(): 1}
@@ -71,7 +71,7 @@ def test_a_trigger_of_several_parses_counts_once_with_the_conditions_of_all(tmp_
     first, second, _ = (each["tokens"]["dep"] for each in several)
     first[1] = "dep"  # not in the future; in the second parse nothing fills the roles, in the third all as written
     assert "nsubj" not in second
-    counter = EventCounter(n_samples=20)
+    counter = EventCounter(n_samples=20, triggers="rules")
     counter.update(read_documents(er.write_lines(tmp_path / "d.jsonl", several)))
     assert by_conditions(counter) == {("future", "negated"): 1, (): 1}
 

@@ -66,7 +66,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def counted(source: Any, out: Path, **options: Any) -> Path:
-    chosen = CountOptions(**{"n_samples": N_SAMPLES, "period": "year", "compare": ("YUG", "RUS"), **options})
+    chosen = CountOptions(
+        **{"n_samples": N_SAMPLES, "period": "year", "compare": ("YUG", "RUS"), "triggers": "rules", **options}
+    )
     count_events(source, out, chosen)
     return out
 

@@ -53,7 +53,7 @@ def test_probabilities_are_what_a_reader_would_say(texts: str, pipeline: Path, t
     # The Soviet Union is one until 1991; every other actor is of both days.
     rows = [("1990-05-03" if "SUN" in bounds else "1999-05-03", title, text) for title, text, bounds in expected]
     news = scored(rows, pipeline, tmp_path)
-    run_events(str(news), EventsOptions(out=str(tmp_path / "run"), pictures=False))
+    run_events(str(news), EventsOptions(out=str(tmp_path / "run"), pictures=False, triggers="rules"))
     evidence = pd.read_parquet(tmp_path / "run" / "evidence.parquet", filters=[("probability", ">", 0)])
     probability = evidence.set_index(["doc_id", "actor"])["probability"]
     misses = []
