@@ -34,7 +34,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
     ]
     write_documents([*simulated, hostile()], news)
-    options = CountOptions(n_samples=200, lexicon=str(folder / "lexicon.yaml"), threads=1)
+    options = CountOptions(n_samples=200, lexicon=str(folder / "lexicon.yaml"), threads=1, triggers="rules")
     count_events(str(news), folder / "run", options)
     return folder / "run"
 
