@@ -47,8 +47,9 @@ def run_count(run: PathLike, options: CountAgainOptions) -> Summary:
     if totals.empty:
         shown.append("No document contains an event: the tables have headers and no rows.")
     else:
-        head = totals.nlargest(_N_SHOWN, "mean_rule" if "mean_rule" in totals else "mean", keep="first")
-        head = head.drop(columns=["sd", "level"])
+        of_readers = "mean_rule" in totals
+        head = totals.nlargest(_N_SHOWN, "mean_rule" if of_readers else "mean", keep="first")
+        head = head.drop(columns=["sd", "level", *(["lower", "upper"] if of_readers else [])])
         cells = head.map(lambda value: f"{value:.4g}" if isinstance(value, float) else str(value))
         shown.append(Table([str(name) for name in head.columns], cells.values.tolist(), "Highest totals:"))
     if result["compared_periods"] is not None and not totals.empty:

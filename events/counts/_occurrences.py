@@ -172,6 +172,8 @@ def occurrences(
     for name in by:
         of_counts = count_columns(settings.roles, recalibrated=True, defaults=True, rule_error=True)
         properties = [each for each in documents.schema.names if each not in {*ALL_DOCUMENTS_SCHEMA.names, *of_counts}]
+        if not properties:
+            raise ParameterError("needs documents with a field of metadata, got none", parameter="by")
         _checks.choice("by", name, tuple(properties))
     document_table = documents.read("doc_id", "date", *by)
     periods = calendar.numbers(document_table["date"].to_numpy().astype("datetime64[D]"))

@@ -187,6 +187,17 @@ def test_a_repeated_command_does_nothing_until_something_changes_on_which_it_dep
     assert "samples 20, not 30" in call(*command, "--samples", 30)[2]
 
 
+def test_an_empty_delivery_has_tables_without_rows(call: Calls, tmp_path: Path) -> None:
+    (tmp_path / "empty.jsonl").touch()
+    run = tmp_path / "run"
+    summary = json.loads(call("events", tmp_path / "empty.jsonl", "--no-pictures", "--json", "--out", run)[1])
+    assert summary["n_documents"] == 0
+    assert len((run / "counts.csv").read_text().splitlines()) == 1
+    assert call.refused("count", run, "--by", "outlet", "--out", tmp_path / "again", status=2).startswith(
+        "corefsample: --by"
+    )
+
+
 def _with_a_space_moved(path: Path) -> None:
     """Move a space between values, and set the time of change back."""
     about = path.stat()
