@@ -22,16 +22,28 @@ from studies import markdown
 
 from corefsample._arrays import Floats, Ints
 from events.audit import AuditFrame, estimate_total, plan_audit
+from events.audit._plan import AuditPlan
+from events.audit._strata import target_strata
 from events.rule_error import _model
 from events.rule_error._counts import error_generator, reader_probability, true_counts, unlabelled_yes
-from events.rule_error._model import CLASSES, MISSES, PRECISION, Cell, Prior, RuleErrorModel, fit_rule_error, log_odds
+from events.rule_error._model import (
+    CLASSES,
+    MISSES,
+    PRECISION,
+    Cell,
+    Prior,
+    RuleError,
+    RuleErrorModel,
+    fit_rule_error,
+    log_odds,
+)
 
 LEVEL = 0.95
 N_DRAWS = 1000
 FREQUENT = 9  # documents with a yes
 SHARE_OF_DEV = 70  # percent of MUC in the reference class of "with MUC"
 LABELS = (25, 50, 100, 200)
-PARTS = ("coverage", "totals", "reader", "labels", "simulated", "priors")
+PARTS = ("coverage", "totals", "reader", "labels", "uncovered", "simulated", "priors")
 Priors = dict[str, Prior]
 
 
@@ -213,46 +225,95 @@ def reader_rows(documents: pd.DataFrame, table: pd.DataFrame, prior: Priors) -> 
     return pd.concat(frames), "\n".join(lines)
 
 
-def label_rows(documents: pd.DataFrame, table: pd.DataFrame, prior: Priors, n_seeds: int) -> pd.DataFrame:
-    """Totals from labels, by design and with the prior of a reference class without the corpus."""
+def label_strata(cell: pd.DataFrame, n_labels: int, *, classes: bool = True) -> tuple[AuditPlan, Ints]:
+    """Plan of an audit of a cell, and the number of documents with a yes in each of its strata."""
+    dates, cooccurrence = np.full(len(cell), "2000-01-01"), cell["cooccurrence"].tolist() if classes else None
+    columns = cell["doc_id"].tolist(), dates, cell["p"].to_numpy()
+    frame = AuditFrame.from_arrays(*columns, event=str(cell["event"].iloc[0]), cooccurrence=cooccurrence)
+    plan = plan_audit(frame, n_labels)
+    return plan, np.bincount(plan.stratum_of, cell["yes"], len(plan.strata)).astype(np.int64)
+
+
+def with_labels(
+    cell: pd.DataFrame, plan: AuditPlan, positive: Ints, error: RuleError | None, n_seeds: int, rng: np.random.Generator
+) -> pd.DataFrame:
+    """Of samples of labels: coverage and width by design and with draws of an error, and labels of yes in "neither"."""
+    sizes, mean_p, classes = target_strata(plan.frame, 0, plan.stratum_of, len(plan.strata))
+    labels, truth = np.array([each.n_sampled for each in plan.strata]), int(cell["yes"].sum())
+    is_neither, results = np.array(["neither" in each.name for each in plan.strata]), []
+    for _ in range(n_seeds):
+        k = rng.hypergeometric(positive, sizes - positive, labels)
+        design = estimate_total(k, labels, sizes)
+        row = {"design": design.lower <= truth <= design.upper, "design width": design.width}
+        if error is not None:
+            low, high = interval(k.sum() + unlabelled_yes(sizes, mean_p, classes, labels, k, error, rng).sum(axis=1))
+            row |= {"prior": low <= truth <= high, "prior width": high - low}
+        results.append(row | {"warned": k[is_neither].sum() > 0})
+    return pd.DataFrame(results)
+
+
+def label_rows(documents: pd.DataFrame, table: pd.DataFrame, n_seeds: int) -> pd.DataFrame:
+    """Totals from labels: strata of P alone, and classes, by design and with the prior without the corpus."""
     rows = []
     for corpus in ("muc", "police"):
-        model = fit_rule_error(table[table["corpus"] != corpus], **prior)
-        cells = [
-            (key, cell)
-            for key, cell in cells_of(documents[documents["corpus"] == corpus])
-            if key[0] == "violence" or corpus == "police"
-        ]
-        for n_labels in LABELS:
-            results = []
-            for (event, actor, kind), cell in cells:
-                p, yes = cell["p"].to_numpy(), cell["yes"].to_numpy()
-                dates = np.full(len(p), "2000-01-01", "datetime64[D]")
-                plan = plan_audit(AuditFrame.from_arrays(cell["doc_id"].tolist(), dates, p), n_labels)
-                stratum, n_strata = plan.stratum_of, len(plan.strata)
-                sizes = np.bincount(stratum, minlength=n_strata)
-                mean_p = np.bincount(stratum, weights=p, minlength=n_strata) / sizes
-                positive = np.bincount(stratum, weights=yes, minlength=n_strata).astype(np.int64)
-                labels = np.array([each.n_sampled for each in plan.strata])
+        model = fit_rule_error(table[table["corpus"] != corpus])
+        for (event, actor, kind), cell in cells_of(documents[documents["corpus"] == corpus]):
+            group = {"muc": "any and nobody" if kind in ("any", "nobody") else "actors"}.get(corpus, "three rules")
+            if event == "police_action":
+                group = event
+            if event != "violence" and corpus == "muc":
+                continue
+            for n_labels in LABELS:
                 rng = error_generator(1, event, actor)
-                error = model.draws(Cell(kind, event, actor), [p.sum(), *in_classes(cell)[0]], 20_000, rng)
-                others = [in_classes(cell[stratum == h])[0] for h in range(n_strata)]
-                classes = np.array([each / max(each.sum(), 1) for each in others])
-                for _ in range(n_seeds):
-                    k = rng.hypergeometric(positive, sizes - positive, labels)
-                    design = estimate_total(k, labels, sizes)
-                    unlabelled = unlabelled_yes(sizes, mean_p, classes, labels, k, error, rng)
-                    low, high = interval(k.sum() + unlabelled.sum(axis=1))
-                    results.append(
-                        (design.lower <= yes.sum() <= design.upper, design.width, low <= yes.sum() <= high, high - low)
-                    )
-            means = np.array(results, np.float64).mean(axis=0)
-            names = ("coverage by design", "width by design", "coverage with the prior", "width with the prior")
-            by_cell = np.array(results, np.float64).reshape(len(cells), n_seeds, -1).mean(axis=1)
-            ratio = float((by_cell[:, 3] / by_cell[:, 1]).mean())
-            named = dict(zip(names, means.tolist(), strict=True))
-            rows.append({"corpus": corpus, "labels": n_labels, **named, "mean ratio of widths": ratio})
-    return pd.DataFrame(rows)
+                plan, positive = label_strata(cell, n_labels, classes=False)
+                of_p = with_labels(cell, plan, positive, None, n_seeds, rng)["design width"].mean()
+                plan, positive = label_strata(cell, n_labels)
+                documents_of = [cell["p"].sum(), *in_classes(cell)[0]]
+                error = model.draws(Cell(kind, event, actor), documents_of, 20_000, rng)
+                means = with_labels(cell, plan, positive, error, n_seeds, rng).mean()
+                names = {"corpus": corpus, "of": group, "labels": n_labels, "width, strata of P": of_p}
+                rows.append({**names, **means, "ratio": means["prior width"] / of_p})
+    return pd.DataFrame(rows).groupby(["corpus", "of", "labels"], as_index=False).mean()
+
+
+def uncovered_rows(table: pd.DataFrame, n: int) -> pd.DataFrame:
+    """Fifty labels in corpora whose rule words miss half of what readers count: one corpus, one sample of labels."""
+    rng, model, results = np.random.default_rng(0), fit_rule_error(table), []
+    for _ in range(n):
+        n_documents, share = int(rng.integers(400, 2001)), rng.uniform(0.1, 0.3)
+        true = rng.random(n_documents) < share
+        has_word = np.where(true, rng.random(n_documents) < 0.5, rng.random(n_documents) < rng.uniform(0.1, 0.3))
+        p = has_word & (rng.random(n_documents) < np.where(true, 0.8, 0.2))
+        near = np.where(rng.random(n_documents) < np.where(true, 0.8, 0.4), "sentence", "document")
+        columns = {"event": "e", "doc_id": np.arange(n_documents).astype(str), "p": p.astype(float), "yes": true}
+        cell = pd.DataFrame({**columns, "cooccurrence": np.where(has_word, near, "")})
+        plan, positive = label_strata(cell, 50)
+        error = model.draws(Cell("named", "e", "A"), [p.sum(), *in_classes(cell)[0]], 20_000, rng)
+        results.append(with_labels(cell, plan, positive, error, 1, rng))
+    return pd.concat(results).mean().to_frame().T
+
+
+def label_picture(rows: pd.DataFrame, path: Path) -> None:
+    """Width of the interval of a total against labels, relative to that of strata of P with the fewest labels."""
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(1, 2, figsize=(8, 3.2), sharey=True, layout="constrained")
+    for ax, group, title in zip(
+        axes, ("actors", "three rules"), ("MUC, five actors", "Police, three rules"), strict=True
+    ):
+        of_group = rows[rows["of"] == group]
+        for name, column, style in (
+            ("labels, strata of P", "width, strata of P", "o--"),
+            ("labels, strata by class", "design width", "s-."),
+            ("labels and other rules", "prior width", "D-"),
+        ):
+            ax.plot(of_group["labels"], of_group[column], style, label=name)
+        ax.axhline(0.0, color="0.4", linestyle=":", label="all documents read")
+        ax.set(title=title, xlabel="labels", xscale="log", xticks=LABELS, xticklabels=LABELS)
+        ax.minorticks_off()
+    axes[0].set_ylabel("width of the interval, documents")
+    axes[0].legend(fontsize=8)
+    figure.savefig(path)
 
 
 def simulated_rows(table: pd.DataFrame, n: int, left_out: Cell) -> pd.DataFrame:
@@ -299,6 +360,7 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, required=True, help="where rule_reference.py kept P and answers")
     parser.add_argument("--seeds", type=int, default=200, help="samples of labels for each count")
     parser.add_argument("--simulated", type=int, default=1000, help="simulated corpora")
+    parser.add_argument("--picture", type=Path, help="of widths against labels")
     parser.add_argument("--only", choices=PARTS, action="append")
     options = parser.parse_args()
     documents = pd.read_parquet(options.folder / "labelled.parquet")
@@ -315,7 +377,12 @@ def main() -> None:
         markdown("P that a reader says yes, 30% of MUC", bins, digits=2)
         print(scores)
     if "labels" in parts:
-        markdown("Totals with labels", label_rows(documents, table, {}, options.seeds), digits=2)
+        rows = label_rows(documents, table, options.seeds)
+        markdown("Totals with labels", rows, digits=2)
+        if options.picture:
+            label_picture(rows, options.picture)
+    if "uncovered" in parts:
+        markdown("Words that miss half", uncovered_rows(table, 300), digits=2)
     if "simulated" in parts:
         left_out = Cell("any", "bomb", "*", "muc")
         markdown("Totals in simulated corpora", simulated_rows(table, options.simulated, left_out), digits=3)

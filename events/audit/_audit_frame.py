@@ -19,14 +19,17 @@ from corefsample._arrays import Bools, Floats, Ints, Ints32, pd
 from corefsample.errors import CorefsampleError, InputError, ParameterError, did_you_mean, shown
 from corefsample.files._paths import PathLike
 from corefsample.files._reading import sha256
+from events.counts._evidence import Evidence, read_evidence
 from events.counts._run_tables import run_table, verified_record
 from events.evidence._columns import NO_PERIOD, Calendar
 from events.evidence._documents_table import ALL_DOCUMENTS_SCHEMA
 from events.news._articles import separator_of
+from events.rule_error._model import CLASSES
 from events.rules._format import ANYBODY
 
 TOTAL = "total"  # in place of a period
 RULES = ", "  # between the names of several rules
+NEITHER, COUNTED = CLASSES.index("neither"), len(CLASSES)  # of `AuditFrame.divisions`
 
 Names = npt.NDArray[np.object_]
 
@@ -47,7 +50,7 @@ class AuditFrame:
     targets
         Names of the targets: the event, or its actors.
     rows, columns, values
-        Probabilities above 0: ``values[i]`` is P of target ``columns[i]`` in document ``rows[i]``; every other P is 0.
+        Probabilities: ``values[i]`` is P of target ``columns[i]`` in document ``rows[i]``; every other P is 0.
     event
         Name of the event, for tables and questions.
     period
@@ -57,8 +60,12 @@ class AuditFrame:
     properties
         Further columns of the documents by name, (n_documents,), from which strata and units can be made: of a run,
         the simple columns of its articles, as texts.
-    kin
-        Names of the shipped rules that events of a user's rules extend, by the names of the events.
+    kin, kinds
+        Names of the shipped rules that events of a user's rules extend, by the names of the events; and kinds of the
+        actors, by their codes.
+    classes
+        Index in `CLASSES` of each of `values`, int64; every other document is in the last class. None if P is that of
+        another model than the rules of a run.
     """
 
     doc_ids: Names
@@ -72,6 +79,8 @@ class AuditFrame:
     source: Mapping[str, Any] = field(default_factory=lambda: {"kind": "arrays", "path": "", "sha256": None})
     properties: Mapping[str, Names] = field(default_factory=dict)
     kin: Mapping[str, str] = field(default_factory=dict)
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    classes: Ints | None = None
 
     def __repr__(self) -> str:
         return f"AuditFrame({len(self):,} documents, targets {', '.join(self.targets[:8])})"
@@ -89,6 +98,7 @@ class AuditFrame:
         event: str = "event",
         period: str = "quarter",
         properties: Mapping[str, Sequence[Any]] | None = None,
+        cooccurrence: Sequence[str] | None = None,
     ) -> AuditFrame:
         """Make a frame with one target from arrays.
 
@@ -106,6 +116,8 @@ class AuditFrame:
             Length of the periods of counts: year, quarter (the default), month, week, day, or a pandas alias.
         properties
             Further columns of the documents by name, from which strata can be made; by default none.
+        cooccurrence
+            "sentence", "document" or "" for each document, as in the evidence of a run, if P is that of a rule.
 
         Raises
         ------
@@ -130,8 +142,13 @@ class AuditFrame:
             if not is_valid.all():
                 raise ParameterError(f"{rule}, got {values[np.argmin(is_valid)]!r}", parameter=name)
         Calendar(period)
-        rows, one = np.flatnonzero(p), np.zeros(np.count_nonzero(p), np.int32)
-        return cls(names, days, (event,), rows, one, p[rows], event, period, properties=columns)
+        rows, classes = np.arange(len(p)), None
+        if cooccurrence is None:
+            rows = np.flatnonzero(p)
+        else:
+            classes = _class_numbers(pd.Series(cooccurrence))
+        one = np.zeros(len(rows), np.int32)
+        return cls(names, days, (event,), rows, one, p[rows], event, period, properties=columns, classes=classes)
 
     @property
     def label_kind(self) -> Literal["yes-no", "events", "actors"]:
@@ -152,6 +169,15 @@ class AuditFrame:
         p = np.zeros(len(self))
         np.maximum.at(p, self.rows, self.values)
         return p
+
+    def divisions(self, target: int | None = None) -> Ints:
+        """Index in `CLASSES` of each document for a target, or the least of any target; `COUNTED` with P above .5."""
+        is_used = np.full(len(self.rows), True) if target is None else self.columns == target
+        divisions = np.full(len(self), NEITHER)
+        if self.classes is not None:
+            np.minimum.at(divisions, self.rows[is_used], self.classes[is_used])
+        divisions[self.rows[is_used & (self.values > 0.5)]] = COUNTED
+        return divisions
 
     def period_numbers(self) -> Ints:
         """Number of the period of each document, as the calendar counts periods: int64 (n_documents,)."""
@@ -184,6 +210,12 @@ class AuditFrame:
         start = self.dates[is_dated].min().item() if len(dated) else None
         total = TOTAL, start, np.ones(len(self), np.bool_)
         return [total, *((period.label, period.start, number_of == g) for g, period in enumerate(periods))], number_of
+
+
+def _class_numbers(cooccurrence: pd.Series) -> Ints:
+    """Index in `CLASSES` of values of the column `cooccurrence`."""
+    numbers = pd.Index(CLASSES).get_indexer(pd.Index(cooccurrence))
+    return np.where(numbers < 0, NEITHER, numbers).astype(np.int64)
 
 
 def event_and_actor(frame: AuditFrame, name: str) -> tuple[str, str]:
@@ -240,7 +272,10 @@ def read_run_documents(run: PathLike, actors: Sequence[str] | None = None) -> Au
         raise InputError(rule, place=str(folder / "run.json"))
     documents = run_table(run, "all_documents")
     properties = documents.columns.difference([*ALL_DOCUMENTS_SCHEMA.names, "event"], sort=False)
-    event, rows = run_event(record), documents[_LISTS].explode(_LISTS).dropna()
+    event, rows = run_event(record), documents[_LISTS].explode(_LISTS).dropna().reset_index(names="row")
+    evidence = read_evidence(run)
+    rows = pd.concat([rows.assign(classes=NEITHER), _cooccurrences(evidence, documents["doc_id"])], ignore_index=True)
+    rows = rows.groupby(["row", "events", "actors"], as_index=False).agg({"probabilities": "max", "classes": "min"})
     rules, is_total = event.split(RULES), rows["actors"] == ANYBODY
     if actors is None:
         names, all_names = rows["events"].where(is_total, ANYBODY), rules
@@ -248,8 +283,9 @@ def read_run_documents(run: PathLike, actors: Sequence[str] | None = None) -> Au
     else:
         names = rows["events"] + ": " + rows["actors"] if len(rules) > 1 else rows["actors"]
         # "any: *" is the event of anybody, which has every document of its other targets too.
-        by_actor = sorted(names[~is_total].unique())
-        all_names = [*by_actor, *sorted(names[is_total].unique())]
+        possible = rows["probabilities"] > 0.0
+        by_actor = sorted(names[~is_total & possible].unique())
+        all_names = [*by_actor, *sorted(names[is_total & possible].unique())]
         actors = by_actor if tuple(actors) == ("all",) else actors
     targets = tuple(dict.fromkeys(actors))
     unknown = [name for name in targets if name not in all_names]
@@ -262,20 +298,41 @@ def read_run_documents(run: PathLike, actors: Sequence[str] | None = None) -> Au
         rule = f"must be actors with P > 0 in some document of the run ({examples or 'none'})"
         got = repr(unknown[0]) if unknown else "a run without events"
         raise ParameterError(f"{rule}, got {got}", parameter="actors", hint=hint)
-    of_target = names.map({name: column for column, name in enumerate(targets)}).dropna()
+    columns = names.map({name: column for column, name in enumerate(targets)})
+    entries = rows.assign(column=columns).dropna(subset="column")
     return AuditFrame(
         documents["doc_id"].to_numpy(object),
         documents["date"].to_numpy(object).astype("datetime64[D]"),
         targets,
-        of_target.index.to_numpy(np.int64),
-        of_target.to_numpy(np.int32),
-        rows["probabilities"].to_numpy(np.float64)[names.isin(targets)],
+        entries["row"].to_numpy(np.int64),
+        entries["column"].to_numpy(np.int32),
+        entries["probabilities"].to_numpy(np.float64),
         event,
         str(record["arguments"]["period"]),
         {"kind": "run", "path": os.fspath(run), "sha256": sha256(folder / "all_documents.parquet")},
         {name: documents[name].fillna("").to_numpy(object) for name in properties},
         record["rule"].get("kin", {}),
+        evidence.settings.kinds,
+        entries["classes"].to_numpy(np.int64),
     )
+
+
+def _cooccurrences(evidence: Evidence, doc_ids: pd.Series) -> pd.DataFrame:
+    """Rows of documents and targets with P of 0 and the class of each row of the evidence.
+
+    The columns are row, events, actors, probabilities and classes; an event of anybody has the class of each actor.
+    """
+    settings = evidence.settings
+    rows = evidence.rows.read("doc_id", "event", *settings.roles, "cooccurrence").to_pandas()
+    rows = rows.assign(row=pd.Index(doc_ids).get_indexer(rows["doc_id"]), actors=ANYBODY)
+    for event, columns in settings.columns.items():
+        if columns:
+            codes = rows.loc[rows["event"] == event, list(columns)].fillna("").replace("", "-")
+            rows.loc[codes.index, "actors"] = codes.agg(">".join, axis=1)
+    classes = rows.assign(events=rows["event"], classes=_class_numbers(rows["cooccurrence"]), probabilities=0.0)
+    table = classes[["row", *_LISTS, "classes"]]
+    both: pd.DataFrame = pd.concat([table, table.assign(actors=ANYBODY)])
+    return both
 
 
 def run_event(record: Mapping[str, Any]) -> str:

@@ -12,15 +12,16 @@ import numpy as np
 from corefsample import InputError, _checks
 from corefsample._arrays import Floats, HtmlTable, Ints8, pd
 from events.audit import _model_totals as model_totals
-from events.audit._audit_frame import TOTAL, event_and_actor
+from events.audit._audit_frame import NEITHER, TOTAL, event_and_actor
 from events.audit._plan import AuditPlan, checked_proxies
-from events.audit._sheets import MISSING, RESOLVED, UNSURE, SheetLabels
+from events.audit._sheets import MISSING, RESOLVED, UNSURE, YES, SheetLabels
 from events.audit._totals import DEFAULT_METHOD, Bounds, Method, cell_counts, checked_interval, interval_of
 from events.counts import count_pmf
 from events.counts._credible_intervals import quantile_interval
 from events.rule_error._model import RuleErrorModel
 
 THRESHOLD = 0.5
+ALMOST_ZERO = 0.01  # mean P of cells
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -110,7 +111,6 @@ def estimate_counts(
     learned: Mapping[str, Floats] | None = None,
     proxies: Mapping[str, np.typing.ArrayLike] | None = None,
     reference: RuleErrorModel | None = None,
-    kinds: Mapping[str, str] | None = None,
 ) -> AuditEstimate:
     """Estimate the number of documents with each target, in total and by period, from labels.
 
@@ -135,9 +135,8 @@ def estimate_counts(
         any, `AuditEstimate.learned` has totals from the weighted sum of P and proxies that fits the labels best. By
         default, only those of the plan are used.
     reference
-        Errors of other rules, from which further totals in `AuditEstimate.learned` begin; by default none.
-    kinds
-        Kinds of the actors by code, as the lexicon of the run has them, for `reference`; by default they are unknown.
+        Errors of other rules, from which further totals in `AuditEstimate.learned` begin, if strata divide classes of
+        documents; by default none.
 
     Raises
     ------
@@ -157,7 +156,11 @@ def estimate_counts(
         )
     targets = range(len(plan.frame.targets))
     counts = [row for target in targets for row in count_rows(plan, labels, target, level, method)]
-    totals = [] if learned is None else [model_totals.learned_totals(plan, labels, learned, level)]
+    totals = []
+    if reference is not None and plan.has_classes:
+        totals.append(model_totals.reference_totals(plan, labels, reference, level=level))
+    if learned is not None:
+        totals.append(model_totals.learned_totals(plan, labels, learned, level))
     if all_proxies := {**plan.proxies, **checked_proxies(proxies, plan.frame)}:
         combined = {
             name: model_totals.combined_probability(plan, labels, t, all_proxies)
@@ -168,8 +171,6 @@ def estimate_counts(
                 plan, labels, combined, level, assumption="proxies", half=model_totals.HALF_OF_PROXIES
             )
         )
-    if reference is not None:
-        totals.append(model_totals.reference_totals(plan, labels, reference, kinds or {}, level=level))
     return AuditEstimate(
         pd.DataFrame(counts),
         model_quality(plan, labels, level, method),
@@ -227,7 +228,7 @@ def count_rows(
 
 
 def carrying_labels(plan: AuditPlan, labels: SheetLabels) -> list[dict[str, object]]:
-    """Labels of yes where P is 0 that stand for more than half of an estimate.
+    """Labels of yes where P is 0, or almost 0, that stand for more than half of an estimate.
 
     Returns
     -------
@@ -238,12 +239,31 @@ def carrying_labels(plan: AuditPlan, labels: SheetLabels) -> list[dict[str, obje
     rows: list[dict[str, object]] = []
     for target, name in enumerate(plan.frame.targets):
         (cells,) = cell_counts(plan, labels, target, plan.cuts)
-        documents, is_zero = cells.n_documents * cells.n_yes / np.maximum(cells.n_labelled, 1), cells.range_of_p == 0
+        documents = cells.n_documents * cells.n_yes / np.maximum(cells.n_labelled, 1)
+        is_zero = cells.mean_p < ALMOST_ZERO
         carried, total = float(documents[is_zero].sum()), float(documents.sum())
         if 2.0 * carried > total:
             n_labels, (event, actor) = int(cells.n_yes[is_zero].sum()), event_and_actor(plan.frame, name)
             row = {"event": event, "actor": actor, "n_labels": n_labels, "n_documents": carried, "total": total}
             rows.append(row)
+    return rows
+
+
+def uncovered_labels(plan: AuditPlan, labels: SheetLabels) -> list[dict[str, object]]:
+    """Labels of yes of documents without both a word of the rule and a name of the actor.
+
+    Returns
+    -------
+    list of dict
+        For each target with such labels: event, actor; n_labels, labels of these documents; and n_yes, those of yes.
+    """
+    rows: list[dict[str, object]] = []
+    for target, name in enumerate(plan.frame.targets if plan.has_classes else ()):
+        is_neither = plan.frame.divisions(target)[plan.sample] == NEITHER
+        answers, (event, actor) = labels.labels[is_neither, target], event_and_actor(plan.frame, name)
+        if n_yes := int((answers == YES).sum()):
+            n_labels = int((answers < UNSURE).sum())
+            rows.append({"event": event, "actor": actor, "n_labels": n_labels, "n_yes": n_yes})
     return rows
 
 
@@ -255,7 +275,7 @@ def model_quality(plan: AuditPlan, labels: SheetLabels, level: float, method: Me
     cuts, rows = sorted({*(() if plan.proxies else plan.cuts), THRESHOLD}), []
     for target, name in enumerate(plan.frame.targets):
         (cells,) = cell_counts(plan, labels, target, cuts)
-        is_high = cells.range_of_p > cuts.index(THRESHOLD) + 1
+        is_high = cells.mean_p >= THRESHOLD
         high_p = interval_of(cells.subset(is_high), level, method)
         low_p = interval_of(cells.subset(~is_high), level, method)
         n_high = int(cells.n_documents[is_high].sum()) or float("nan")

@@ -18,14 +18,15 @@ from corefsample import InputError, _checks
 from corefsample._arrays import Bools, Floats, HtmlTable, Ints, Ints8, pd
 from corefsample.files._paths import PathLike
 from events.audit._audit_frame import RULES, AuditFrame, event_and_actor
-from events.audit._model_totals import HALF, N_DRAWS, N_FOLDS, StratumErrors, made_folds, target_documents, target_error
+from events.audit._model_totals import HALF, N_DRAWS, N_FOLDS, StratumErrors, made_folds
 from events.audit._plan import AuditPlan
 from events.audit._sheets import MISSING, NO, UNSURE, YES, SheetLabels
+from events.audit._strata import target_error, target_strata
 from events.counts import count_pmf
 from events.counts._credible_intervals import quantile_interval
 from events.counts._evidence import read_evidence
-from events.rule_error._counts import central_interval, class_shares, unlabelled_yes
-from events.rule_error._model import RuleError, RuleErrorModel, reference_model
+from events.rule_error._counts import central_interval, unlabelled_yes
+from events.rule_error._model import CLASSES, RuleErrorModel, reference_model
 from events.rules._format import ANYBODY
 
 ASSUMPTION = (
@@ -62,6 +63,9 @@ def target_features(
     p = frame.probability(target)
     clipped = clipped_probability(p)
     others = {"P": p}
+    if frame.classes is not None:
+        division = frame.divisions(target)
+        others |= {f"word and name in one {name}": 1.0 * (division == k) for k, name in enumerate(CLASSES[:-1])}
     if len(frame.targets) <= _MOST_TARGETS:
         others |= {f"P of {name}": frame.probability(t) for t, name in enumerate(frame.targets) if t != target}
     if run is not None:
@@ -370,7 +374,6 @@ def learn(
     *,
     columns: Mapping[str, Floats] | None = None,
     reference: RuleErrorModel | None = None,
-    kinds: Mapping[str, str] | None = None,
     level: float = 0.95,
     n_draws: int = 1000,
     seed: int = 0,
@@ -391,9 +394,7 @@ def learn(
         Further features by name, numbers of every document in the order of the plan's frame, such as another model's
         scores.
     reference
-        Errors of rules, whose misses are the prior where P is 0; by default those of the package.
-    kinds
-        Kinds of the actors by code, as the lexicon of the run has them; by default they are unknown.
+        Errors of rules, whose misses are the prior where few labels say yes; by default those of the package.
     level
         Level of the intervals, in (0, 1).
     n_draws
@@ -429,10 +430,9 @@ def learn(
             few = "and so few cannot tell whether it is better than P of the run"
             warnings.append(f"{name}: {n_yes} of {n_yes + n_no} labels say yes: {rule}, {few}")
         features = target_features(frame, target, of_run, columns)
-        prior = target_error(frame, target, reference, kinds or {}, N_DRAWS, seed)
         rng = np.random.default_rng([seed, target])
         sampled = plan.sample[labels.labels[:, target] < UNSURE]
-        learned.append(_learned_target(plan, target, all_labels, sampled, features, prior, level, n_draws, rng))
+        learned.append(_learned_target(plan, target, all_labels, sampled, features, reference, level, n_draws, rng))
     if not learned:
         raise InputError(warnings[0], hint="label more documents: `corefsample audit plan` adds a round")
     return LearnResult(plan, tuple(learned), tuple(warnings))
@@ -444,7 +444,7 @@ def _learned_target(
     labels: Ints8,
     sampled: Ints,
     features: Mapping[str, Floats],
-    prior: tuple[RuleError, np.random.Generator],
+    reference: RuleErrorModel,
     level: float,
     n_draws: int,
     rng: np.random.Generator,
@@ -457,8 +457,8 @@ def _learned_target(
         The plan, the index of the target, and the label of every document.
     sampled
         Documents of the sample with a label of yes or no; other labels are of documents that a person chose.
-    features, prior
-        See `target_features`; draws of the error of other rules, and a generator.
+    features, reference
+        See `target_features` and `learn`.
     level, n_draws, rng
         As in `learn`, and the source of randomness.
     """
@@ -503,17 +503,18 @@ def _learned_target(
     mode = fit(n, penalties)
 
     # The labels of a stratum say how many of its documents are positive, and the coefficients which: an error that
-    # documents of a stratum share is not in the coefficients. Where P is 0 and few labels say yes, the misses of other
-    # rules are the prior of the number.
+    # documents of a stratum share is not in the coefficients. Where the rule counts no document and few labels say yes,
+    # the misses of other rules are the prior of the number.
     betas = coefficient_draws(z[rows, :n], weights, penalties, lowest[:n], mode, n_draws, rng)
-    sums_of_p, is_yes = np.bincount(strata, p), labels[sampled] == YES
+    is_yes = labels[sampled] == YES
     n_yes = np.bincount(strata[sampled[is_yes]], minlength=len(size))
-    classes = np.tile(class_shares(target_documents(frame, target)), (len(size), 1))
-    others = unlabelled_yes(size, sums_of_p / np.maximum(size, 1), classes, n_sampled, n_yes, *prior)
-    missed = {
-        h: np.resize(others[:, h], n_draws)
-        for h in np.flatnonzero((sums_of_p == 0.0) & (n_yes < ENOUGH_LABELS)).tolist()
-    }
+    missed: dict[int, Ints] = {}
+    if plan.has_classes:
+        _, mean_p, classes = target_strata(frame, target, strata, len(size))
+        error, generator = target_error(frame, target, reference, N_DRAWS, 0)
+        others = unlabelled_yes(size, mean_p, classes, n_sampled, n_yes, error, generator)
+        few = np.flatnonzero((mean_p <= 0.5) & (n_yes < ENOUGH_LABELS))
+        missed = {h: np.resize(others[:, h], n_draws) for h in few.tolist()}
     totals = total_draws(strata, sampled, is_yes.astype(np.float64), cross_fitted, n_draws, rng, missed)
     n_labelled_yes = np.bincount(strata[labels == YES], minlength=len(size))
     n_positive = np.where(totals < 0, -1, np.maximum(totals - n_labelled_yes, 0))

@@ -7,12 +7,13 @@ from collections.abc import Mapping
 import numpy as np
 
 from corefsample._arrays import Floats, Ints, pd
-from events.audit._audit_frame import AuditFrame, event_and_actor
+from events.audit._audit_frame import COUNTED, event_and_actor
 from events.audit._plan import AuditPlan
 from events.audit._sheets import UNSURE, YES, SheetLabels
+from events.audit._strata import DIVISIONS, target_error, target_kind, target_strata
 from events.audit._totals import DEFAULT_METHOD, cell_counts, is_possible, log_share_sampled
-from events.rule_error import _counts
-from events.rule_error._model import AUDIT, COLUMNS, Cell, RuleError, RuleErrorModel, kind_of
+from events.rule_error._counts import central_interval, expected_width, unlabelled_yes
+from events.rule_error._model import AUDIT, COLUMNS, RuleErrorModel
 
 # Columns of totals that rest on more than the labels.
 LEARNED = ("event", "actor", "n_docs", "n_labelled", "n_positive", "estimate", "lower", "upper", "level", "assumption")
@@ -214,41 +215,8 @@ def made_folds(strata: Ints, y: Floats, rows: Ints, n_documents: int, rng: np.ra
 # --- errors of other rules ---------------------------------------------------------------------------------
 
 
-def target_error(
-    frame: AuditFrame, target: int, model: RuleErrorModel, kinds: Mapping[str, str], n_draws: int, seed: int
-) -> tuple[RuleError, np.random.Generator]:
-    """Draws of the error of a target, and the generator of the further random numbers of its count.
-
-    Parameters
-    ----------
-    frame, target
-        The documents of the audit, and the index of the target.
-    model, kinds
-        Error of rules, and kinds of the actors by code, as the lexicon of the run has them; empty if the lexicon is
-        unknown.
-    n_draws, seed
-        Number of draws, and their seed.
-    """
-    corpus = model.corpus_of([event_and_actor(frame, name)[1] for name in frame.targets])
-    event, actor = event_and_actor(frame, frame.targets[target])
-    rng, documents = _counts.error_generator(seed, event, actor), target_documents(frame, target)
-    name = _counts.reference_event(model, corpus, event, frame.kin)
-    return model.draws(Cell(_kind(actor, kinds), name, actor, corpus), documents, n_draws, rng), rng
-
-
-def target_documents(frame: AuditFrame, target: int) -> Floats:
-    """Number of documents that the rule counts for a target, and of the others by `CLASSES`: (4,)."""
-    return _counts.typical_documents(float(frame.probability(target).sum()), len(frame))
-
-
 def reference_totals(
-    plan: AuditPlan,
-    labels: SheetLabels,
-    model: RuleErrorModel,
-    kinds: Mapping[str, str],
-    *,
-    level: float = 0.95,
-    seed: int = 0,
+    plan: AuditPlan, labels: SheetLabels, model: RuleErrorModel, *, level: float = 0.95, seed: int = 0
 ) -> pd.DataFrame:
     """Posterior of the total of each target, given the reference class and the labels: see `AuditEstimate.learned`.
 
@@ -256,8 +224,8 @@ def reference_totals(
     ----------
     plan, labels
         The plan, and its labels; unsure and missing ones are left out.
-    model, kinds
-        Error of rules that readers have checked, and kinds of the actors: see `target_error`.
+    model
+        Error of rules that readers have checked.
     level
         Probability that each interval has, in (0, 1).
     seed
@@ -267,61 +235,53 @@ def reference_totals(
     for target, name in enumerate(plan.frame.targets):
         (cells,) = cell_counts(plan, labels, target)
         n_labels = cells.n_labelled - cells.n_open
-        error, rng = target_error(plan.frame, target, model, kinds, N_DRAWS, seed)
-        mean_p = cells.expected / cells.n_documents
-        classes = np.tile(_counts.class_shares(target_documents(plan.frame, target)), (len(mean_p), 1))
-        others = _counts.unlabelled_yes(cells.n_documents, mean_p, classes, n_labels, cells.n_yes, error, rng)
+        error, rng = target_error(plan.frame, target, model, N_DRAWS, seed)
+        others = unlabelled_yes(cells.n_documents, cells.mean_p, cells.classes, n_labels, cells.n_yes, error, rng)
         draws = cells.n_yes.sum() + others.sum(axis=1)
         counts = len(plan.frame), int(n_labels.sum()), int(cells.n_yes.sum())
-        interval = float(draws.mean()), *_counts.central_interval(draws, level).astype(int).tolist()
+        interval = float(draws.mean()), *central_interval(draws, level).astype(int).tolist()
         totals.append((*event_and_actor(plan.frame, name), *counts, *interval, level, "reference class"))
     return pd.DataFrame(totals, columns=list(LEARNED))
 
 
-def expected_width_of(plan: AuditPlan, model: RuleErrorModel, kinds: Mapping[str, str], *, seed: int = 0) -> float:
-    """Expected width of the 95% interval of a total by design from the labels of a plan; the widest of its targets."""
-    sizes, n_labels = np.transpose([(stratum.n_documents, stratum.n_sampled) for stratum in plan.strata])
+def expected_width_of(plan: AuditPlan, model: RuleErrorModel, *, seed: int = 0) -> float:
+    """Expected width of the 95% interval of a total from the labels of a plan; the widest of its targets.
+
+    The interval has the reference class as its prior; if strata do not divide classes of documents, it is by design.
+    """
+    sizes, n_labels, spreads = np.transpose([(each.n_documents, each.n_sampled, each.spread) for each in plan.strata])
+    if not plan.has_classes:
+        return float(2.0 * 1.96 * np.sqrt(((sizes * spreads) ** 2 * (1.0 - n_labels / sizes) / n_labels).sum()))
     widths = []
     for target in range(len(plan.frame.targets)):
-        error, _ = target_error(plan.frame, target, model, kinds, 1000, seed)
-        mean_p = np.bincount(plan.stratum_of, plan.frame.probability(target)) / sizes
-        classes = np.tile(_counts.class_shares(target_documents(plan.frame, target)), (len(sizes), 1))
-        widths.append(_counts.expected_width(sizes, mean_p, classes, n_labels, error))
+        error, rng = target_error(plan.frame, target, model, 1000, seed)
+        n, mean_p, classes = target_strata(plan.frame, target, plan.stratum_of, len(plan.strata))
+        widths.append(expected_width(n, mean_p, classes, n_labels.astype(np.int64), error, rng))
     return max(widths)
 
 
-def reference_rows(plan: AuditPlan, labels: SheetLabels, kinds: Mapping[str, str]) -> pd.DataFrame:
+def reference_rows(plan: AuditPlan, labels: SheetLabels) -> pd.DataFrame:
     """Rows of the audited events and actors for the reference class, with numbers of labelled documents.
 
-    Where labels are rarer among documents with P below .5 than the counted ones, `sum_p` is that of as many documents
-    as the labels stand for. Misses are in the first class as far as it reaches: see `typical_documents`.
+    The model compares misses with counted documents: those of the class "sentence" with `sum_p`, and those of "neither"
+    with `n_above`. Classes have different shares of labels. Therefore `sum_p` is that of as many documents as the
+    labels of "sentence" stand for; and of "neither" the row has as many as `n_above` stands for, at most its labels.
     """
-    rows, size = [], np.bincount(plan.stratum_of)
+    rows = []
     for target, name in enumerate(plan.frame.targets):
         event, actor = event_and_actor(plan.frame, name)
-        answers, p = labels.labels[:, target], plan.frame.probability(target)
-        documents, yes = plan.sample[answers < UNSURE], answers[answers < UNSURE] == YES
-        is_above, strata = p[documents] > 0.5, plan.stratum_of[documents]
-        weights = (size / np.maximum(np.bincount(strata, minlength=len(size)), 1))[strata]
-        missed = yes & ~is_above
-        if missed.any():
-            share = float(missed.sum() / weights[missed].sum())
-        else:
-            share = float((~is_above).sum() / max(int((p <= 0.5).sum()), 1))
-        sum_p = round(float(p.sum() * share), 3)
-        numbers = max(len(documents), int(np.ceil(sum_p))), sum_p, int(yes.sum())
-        n_above, n_missed = int(is_above.sum()), int(missed.sum())
-        n_confirmed = n_above, int((yes & is_above).sum()), n_missed
-        near = _counts.typical_documents(sum_p, numbers[0])[1:3].astype(int)
-        near = np.minimum(near, (numbers[0] - n_above) // 2)
-        yes_near = np.diff(np.minimum(near.cumsum(), n_missed), prepend=0)
-        n_classes = *near.tolist(), *yes_near.tolist(), n_missed - int(yes_near.sum())
-        rows.append((AUDIT, event, actor, _kind(actor, kinds), "", "", "", *numbers, *n_confirmed, *n_classes))
+        answers, division = labels.labels[:, target], plan.frame.divisions(target)
+        of_labels = division[plan.sample[answers < UNSURE]]
+        sizes, n_labels = (np.bincount(each, minlength=len(DIVISIONS)) for each in (division, of_labels))
+        yes = np.bincount(division[plan.sample[answers == YES]], minlength=len(DIVISIONS))
+        *near, n_neither, n_above = n_labels.tolist()
+        *_, yes_neither, yes_above = yes.tolist()
+        exposure = n_neither * sizes[COUNTED] / max(sizes[:COUNTED].sum(), 1)
+        if exposure < n_above:
+            n_neither = max(min(n_neither, round(exposure * sum(near) / (n_above - exposure))), yes_neither)
+        n_documents = n_above + sum(near) + n_neither
+        sum_p = plan.frame.probability(target).sum() * near[0] / max(sizes[0], 1)
+        numbers = n_documents, round(min(float(sum_p), n_documents), 3), int(yes.sum())
+        below = *(n_above, yes_above, int(yes.sum()) - yes_above), *near, *yes[:COUNTED].tolist()
+        rows.append((AUDIT, event, actor, target_kind(plan.frame, actor), "", "", "", *numbers, *below))
     return pd.DataFrame(rows, columns=list(COLUMNS))
-
-
-def _kind(actor: str, kinds: Mapping[str, str]) -> str:
-    """Kind of the actor of a target, "any" for anybody, and "named" if the lexicon is unknown."""
-    if not actor:
-        return "any"
-    return kind_of(actor, kinds) if kinds else "named"

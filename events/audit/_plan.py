@@ -16,7 +16,7 @@ from corefsample import InputError, ParameterError, _checks
 from corefsample._arrays import Floats, HtmlTable, Ints, Words, pd
 from corefsample._random import document_key
 from events.audit._audit_frame import AuditFrame
-from events.audit._strata import Stratum, allocate, best_cuts, expected_spread, stratify
+from events.audit._strata import Stratum, allocate, best_cuts, class_spreads, expected_spread, stratify
 
 FLOOR = 5
 SHEET_COLUMNS = (
@@ -77,6 +77,11 @@ class AuditPlan(HtmlTable):
     seed: int
     floor: int
     proxies: Mapping[str, Floats] = field(default_factory=dict)
+
+    @property
+    def has_classes(self) -> bool:
+        """Whether strata divide documents with P of .5 or less by class."""
+        return self.frame.classes is not None and not self.proxies
 
     def __repr__(self) -> str:
         labels = f"{len(self.sample):,} of {len(self.frame):,} documents"
@@ -144,7 +149,7 @@ class AuditPlan(HtmlTable):
         """Content of plan.json, without the list of documents: see docs/audit.md."""
         frame = self.frame
         return {
-            "format": 1,
+            "format": 2,
             "plan": self.identity,
             "source": dict(frame.source),
             "event": frame.event,
@@ -179,9 +184,10 @@ def plan_audit(
 ) -> AuditPlan:
     """Draw a stratified random sample of documents to label.
 
-    Strata are ranges of the highest probability P of any target: P = 0, and the ranges between the bounds `cuts`. These
-    are divided further by `groups` and by period, if requested. Labels go where they are expected to narrow the
-    interval most, and every stratum gets some. P only guides the sample: estimates do not assume that it is right.
+    Strata are ranges of the highest probability P of any target: P = 0, and the ranges between the bounds `cuts`. In a
+    run they are P above .5, and the classes of the other documents: see `AuditFrame.divisions`. These are divided
+    further by `groups` and by period, if requested. Labels go where they are expected to narrow the interval most, and
+    every stratum gets some. P only guides the sample: estimates do not assume that it is right.
 
     Parameters
     ----------
@@ -191,7 +197,7 @@ def plan_audit(
         Number of documents to draw, enough for `floor` in each stratum; 200 by default.
     cuts
         Rising bounds of the ranges of P, in (0, 1]. By default, two bounds that make the estimate vary least, or one if
-        the floors would take more than half of the labels.
+        the floors would take more than half of the labels; none in a run.
     groups
         One value for each document, by which strata are divided too, such as a column of a table; by default none.
     by
@@ -225,26 +231,31 @@ def plan_audit(
     group_of = None if groups is None else np.array(list(groups), dtype=object)
     other_p = checked_proxies(proxies, frame)
     p = np.mean([frame.highest(), *other_p.values()], axis=0)
-    if cuts is None:
+    has_classes = frame.classes is not None and not proxies
+    bounds: tuple[float, ...] = ()
+    if cuts is None and not has_classes:
         # Two bounds if the floors then leave half of the labels, else one, or none if it has no room.
         for n_bounds, share in ((2, 0.5), (1, 1.0), (0, np.inf)):
             bounds = best_cuts(p, n_bounds)
-            names, stratum_of = stratify(frame, p, bounds, group_of, by)
+            names, stratum_of = stratify(frame, p, bounds, group_of, by, has_classes=False)
             if np.minimum(np.bincount(stratum_of), floor).sum() <= share * n_labels:
                 break
     else:
-        bounds = tuple(_checks.probability("cuts", cut, above_zero=True) for cut in cuts)
+        bounds = tuple(_checks.probability("cuts", cut, above_zero=True) for cut in cuts or ())
         if list(bounds) != sorted(set(bounds)):
             raise ParameterError(f"must rise, got {', '.join(map(str, bounds))}", parameter="cuts")
-        names, stratum_of = stratify(frame, p, bounds, group_of, by)
-    sizes = np.bincount(stratum_of)
-    if proxies:
+        names, stratum_of = stratify(frame, p, bounds, group_of, by, has_classes=has_classes)
+    sizes, floors = np.bincount(stratum_of), np.full(len(names), floor)
+    if has_classes:
+        spreads, least = class_spreads(frame, stratum_of, len(names), n_labels)
+        floors = np.maximum(floors, least)
+    elif proxies:
         spreads = expected_spread(np.bincount(stratum_of, p) / sizes)
     else:  # several targets add their variances
         sums = np.zeros((len(frame.targets), len(names)))
         np.add.at(sums, (frame.columns, stratum_of[frame.rows]), frame.values)
         spreads = np.sqrt((expected_spread(sums / sizes) ** 2).sum(axis=0))
-    counts = allocate(sizes, spreads, n_labels, floor=floor)
+    counts = allocate(sizes, spreads, n_labels, floor=floors)
     rounds = (tuple(counts.tolist()),)
     rows = zip(names, sizes.tolist(), counts.tolist(), spreads.tolist(), strict=True)
     strata = tuple(Stratum(*row) for row in rows)

@@ -60,6 +60,9 @@ def read_plan(folder: PathLike, source: PathLike) -> AuditPlan:
         rule = f"folder must have a plan, {PLAN}, got none"
         raise InputError(rule, place=os.fspath(folder), hint="`corefsample audit plan` makes one")
     record = verified_record(folder, PLAN)
+    if record["format"] != 2:
+        rule, hint = f"plan must have the format 2, got {record['format']}", "`corefsample audit plan` makes a new plan"
+        raise InputError(rule, place=str(path), hint=hint)
     verify_table(Path(folder) / _STRATA, PLAN)
     with audit_frame.as_written("plan", str(path)):
         targets, events = tuple(record["targets"]), tuple(record["event"].split(audit_frame.RULES))

@@ -10,12 +10,16 @@ import numpy as np
 
 from corefsample import ParameterError, _checks
 from corefsample._arrays import Floats, Ints
-from events.audit._audit_frame import AuditFrame, Names
+from events.audit._audit_frame import COUNTED, NEITHER, AuditFrame, Names, event_and_actor
 from events.evidence._columns import Calendar
+from events.rule_error import _counts
+from events.rule_error._model import CLASSES, Cell, RuleError, RuleErrorModel, kind_of, reference_model
 
 # Share of the documents about which the model is assumed to know nothing, when labels are allocated: a stratum with
 # P = 0 is then expected to have some misses. It affects widths only.
 DOUBT = 0.05
+LEAST_NEITHER = 10  # labels of documents without both a word of the rule and a name of the actor, at most a quarter
+DIVISIONS = (*(f"P <= 0.5, {name}" for name in CLASSES), "P > 0.5")  # see `AuditFrame.divisions`
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +29,7 @@ class Stratum:
     Attributes
     ----------
     name
-        Range of P, and the user's group and the period, if there are any: "0 < P < 0.5, outlet A, 1999".
+        Range of P or class, and the user's group and the period, if there are any: "P <= 0.5, sentence, 1999".
     n_documents
         Size, at least 1.
     n_sampled
@@ -60,16 +64,18 @@ def cut_names(cuts: Sequence[float]) -> list[str]:
 
 
 def stratify(
-    frame: AuditFrame, p: Floats, cuts: Sequence[float], groups: Names | None, by: str | None
+    frame: AuditFrame, p: Floats, cuts: Sequence[float], groups: Names | None, by: str | None, *, has_classes: bool
 ) -> tuple[list[str], Ints]:
-    """Divide documents by P, a group of the user's, and a period.
+    """Divide documents by ranges of P, or with `has_classes` by class and the bounds of P, a group, and a period.
 
     Returns
     -------
     names, numbers
         Names of the strata that have documents, and the stratum of each document: int64 (n_documents,).
     """
-    divisions: list[tuple[list[str], Ints]] = [(cut_names(cuts), cut_classes(p, cuts))]
+    divisions: list[tuple[list[str], Ints]] = [(list(DIVISIONS), frame.divisions())] if has_classes else []
+    if cuts or not has_classes:
+        divisions.append((cut_names(cuts), cut_classes(p, cuts)))
     if groups is not None:
         texts, codes = np.unique(groups.astype(str), return_inverse=True)
         divisions.append(([str(text) or "(empty)" for text in texts], codes.astype(np.int64)))
@@ -95,7 +101,7 @@ def allocate(
     spreads: np.typing.ArrayLike,
     n_labels: int,
     *,
-    floor: int,
+    floor: np.typing.ArrayLike,
     earlier_labels: np.typing.ArrayLike | None = None,
 ) -> Ints:
     """Divide labels among strata by expected variance (Neyman's allocation), with a floor in every stratum.
@@ -109,7 +115,7 @@ def allocate(
     n_labels
         Number of labels in all strata, at most the number of documents.
     floor
-        Smallest number of labels in a stratum; a smaller stratum is labelled whole.
+        Smallest number of labels in every stratum, or in each; a smaller stratum is labelled whole.
     earlier_labels
         Number of labels that each stratum already has, which it keeps; by default none.
 
@@ -136,7 +142,7 @@ def allocate(
         rule = f"must be at most the number of documents, {size.sum():,}"
         raise ParameterError(f"{rule}, got {n_labels:,}", parameter="n_labels")
     if n_labels < least.sum():
-        rule = f"must be at least {least.sum():,}, for a floor of {floor} in each of {len(size)} strata"
+        rule = f"must be at least {least.sum():,}, for the floors of {len(size)} strata"
         raise ParameterError(f"{rule}, got {n_labels:,}", parameter="n_labels")
     weight = size * np.maximum(spread, 1e-12)
     low, high = 0.0, float(n_labels) / weight.min() + 1.0
@@ -153,6 +159,53 @@ def allocate(
     order = room[np.argsort(-(exact - counts)[room], kind="stable")]
     counts[order[: n_labels - int(counts.sum())]] += 1
     return counts
+
+
+# --- errors of rules in strata -----------------------------------------------------------------------------
+
+
+def target_error(
+    frame: AuditFrame, target: int, model: RuleErrorModel, n_draws: int, seed: int
+) -> tuple[RuleError, np.random.Generator]:
+    """Draws of the error of a target of a run, and the generator of the further random numbers of its count."""
+    corpus = model.corpus_of([event_and_actor(frame, name)[1] for name in frame.targets])
+    event, actor = event_and_actor(frame, frame.targets[target])
+    rng, name = _counts.error_generator(seed, event, actor), _counts.reference_event(model, corpus, event, frame.kin)
+    sizes = np.bincount(frame.divisions(target), minlength=len(DIVISIONS))
+    documents = [frame.probability(target).sum(), *sizes[:COUNTED]]
+    return model.draws(Cell(target_kind(frame, actor), name, actor, corpus), documents, n_draws, rng), rng
+
+
+def target_kind(frame: AuditFrame, actor: str) -> str:
+    """Kind of the actor of a target, "any" for anybody, and "named" if kinds are unknown."""
+    if not actor:
+        return "any"
+    return kind_of(actor, frame.kinds) if frame.kinds else "named"
+
+
+def target_strata(frame: AuditFrame, target: int, codes: Ints, n: int) -> tuple[Ints, Floats, Floats]:
+    """Sizes of `n` strata, means of P of a target, and shares of `CLASSES` among documents with P of .5 or less.
+
+    `codes` are the strata of the documents, int64 (n_documents,); the shares are float64 (n, 3).
+    """
+    width = len(DIVISIONS)
+    counts = np.bincount(width * codes + frame.divisions(target), minlength=width * n).reshape(n, width)
+    sizes, below = counts.sum(axis=1), counts[:, :COUNTED]
+    sums = np.bincount(codes, frame.probability(target), minlength=n)
+    return sizes, sums / np.maximum(sizes, 1), below / np.maximum(below.sum(axis=1), 1)[:, None]
+
+
+def class_spreads(frame: AuditFrame, strata: Ints, n: int, n_labels: int) -> tuple[Floats, Ints]:
+    """Expected standard deviations of a label in strata by the reference class, and least numbers of labels."""
+    variance = np.zeros(n)
+    for target in range(len(frame.targets)):
+        error, _ = target_error(frame, target, reference_model(), 1000, 0)
+        _, mean_p, classes = target_strata(frame, target, strata, n)
+        share = _counts.yes_shares(mean_p, classes, error).mean(axis=0)
+        variance += share * (1.0 - share)
+    is_neither = np.bincount(strata, frame.divisions() == NEITHER, n) > 0
+    least = min(LEAST_NEITHER, n_labels // 4)
+    return np.sqrt(variance), np.where(is_neither, -(-least // max(int(is_neither.sum()), 1)), 0)
 
 
 # Candidates for bounds: hundredths, and finer below .01, where P of rare events lies.

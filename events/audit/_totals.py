@@ -17,7 +17,7 @@ from corefsample.errors import ParameterError, ParameterHint
 from events.audit import _kernels
 from events.audit._plan import AuditPlan
 from events.audit._sheets import UNSURE, YES, SheetLabels
-from events.audit._strata import cut_classes
+from events.audit._strata import DIVISIONS, cut_classes, target_strata
 
 Method = Literal["mid-p", "exact"]
 
@@ -228,22 +228,20 @@ class CellCounts:
 
     Attributes
     ----------
-    range_of_p
-        Class of P of each cell: see `cut_classes`.
+    mean_p, classes
+        Mean P of each cell, and shares of `CLASSES` among its documents with P of .5 or less, float64 (n_cells, 3).
     n_documents, n_labelled
         Number of documents of each cell, and of those in the sample.
     n_yes, n_open
         Number of labels of each cell that say yes, and of labels that are missing or unsure.
-    expected
-        Sum of P over the documents of each cell.
     """
 
-    range_of_p: Ints
+    mean_p: Floats
+    classes: Floats
     n_documents: Ints
     n_labelled: Ints
     n_yes: Ints
     n_open: Ints
-    expected: Floats
 
     def subset(self, cells: Bools) -> CellCounts:
         """Return the numbers of some cells."""
@@ -259,7 +257,7 @@ def cell_counts(
     group_of: Ints | None = None,
     n_groups: int = 1,
 ) -> list[CellCounts]:
-    """Numbers of one target in cells: the strata of the plan, crossed with ranges of P of the target.
+    """Numbers of one target in cells: the strata of the plan, crossed with ranges of P of the target, or its classes.
 
     Parameters
     ----------
@@ -276,19 +274,24 @@ def cell_counts(
         The same cells for every group.
     """
     p = plan.frame.probability(target)
-    ranges = np.zeros_like(p) if cuts is None and plan.proxies else p
-    cuts = plan.cuts if cuts is None else cuts
-    n_classes = len(cuts) + 2
-    cells, code = np.unique(plan.stratum_of * n_classes + cut_classes(ranges, cuts), return_inverse=True)
+    ranges = np.zeros_like(plan.stratum_of)
+    if plan.has_classes:
+        ranges = plan.frame.divisions(target)
+        if plan.cuts:
+            ranges = ranges + len(DIVISIONS) * cut_classes(p, plan.cuts)
+    elif cuts is not None or not plan.proxies:
+        ranges = cut_classes(p, plan.cuts if cuts is None else cuts)
+    cells, code = np.unique(plan.stratum_of * (ranges.max() + 1) + ranges, return_inverse=True)
     if group_of is not None:
         code = group_of * len(cells) + code
     begun = plan.round_of <= labels.n_rounds  # later rounds count as not drawn
     target_labels, sampled = labels.labels[begun, target], code[plan.sample[begun]]
-    counted = code, sampled, sampled[target_labels == YES], sampled[target_labels >= UNSURE]
-    sums = [np.bincount(codes, minlength=n_groups * len(cells)) for codes in counted]
-    sums.append(np.bincount(code, p, minlength=n_groups * len(cells)))
-    groups = zip(*(each.reshape(n_groups, -1) for each in sums), strict=True)
-    return [CellCounts(cells % n_classes, *numbers) for numbers in groups]
+    n = n_groups * len(cells)
+    sizes, mean_p, classes = target_strata(plan.frame, target, code, n)
+    counted = sampled, sampled[target_labels == YES], sampled[target_labels >= UNSURE]
+    numbers = mean_p, classes, sizes, *(np.bincount(codes, minlength=n) for codes in counted)
+    parts = zip(*(np.split(each, n_groups) for each in numbers), strict=True)
+    return [CellCounts(*of_group) for of_group in parts]
 
 
 class Bounds(NamedTuple):
@@ -312,7 +315,7 @@ def interval_of(counts: CellCounts, level: float, method: Method) -> Bounds:
     """
     used = counts.subset(counts.n_labelled > 0)
     empty = counts.subset(counts.n_labelled == 0)
-    guess, n_empty = float(empty.expected.sum()), int(empty.n_documents.sum())
+    guess, n_empty = float(empty.mean_p @ empty.n_documents), int(empty.n_documents.sum())
     ends = []
     for positive in (used.n_yes, used.n_yes + used.n_open) if used.n_open.any() else (used.n_yes,):
         estimate, lower, upper = 0.0, 0, 0

@@ -9,7 +9,7 @@ Examples
   corefsample audit estimate run audit/sheet.csv audit/sheet-2.csv
   corefsample audit estimate run audit/sheet.csv --learned learned
   corefsample audit estimate run audit/sheet.csv --proxy llm --table llm.csv
-  corefsample audit estimate run audit/sheet.csv --prior reference
+  corefsample audit estimate run audit/sheet.csv --prior none
   corefsample audit estimate run anna.csv ben.csv --plan audit --out audited
 """
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from corefsample.files._paths import PathLike
 
 RECORD = "audited.json"
+REFERENCE = "reference class"  # the assumption of totals
 
 
 @shared.declared
@@ -55,9 +56,9 @@ class AuditEstimateOptions(shared.Pictures, shared.PlanOfLabels):
     table
         CSV file with the column doc_id and the columns of other models or coders. [default: the CSV file with P]
     prior
-        Errors of other rules, from which totals are also computed, and written beside the design-based ones:
-        `reference`, for the table in the package, or a CSV file like it. These intervals are narrower, and assume that
-        the rule errs as the other rules do. [default: none]
+        Errors of other rules, from which the first totals of a run are computed, beside the design-based ones:
+        `reference`, for the table in the package, a CSV file like it, or `none`. These intervals are narrower, and
+        assume that the rule errs as the other rules do.
     """
 
     out: str | None = shared.option(default=None, metavar="FOLDER")
@@ -66,7 +67,7 @@ class AuditEstimateOptions(shared.Pictures, shared.PlanOfLabels):
     learned: str | None = shared.option(default=None, metavar="FOLDER")
     proxies: tuple[str, ...] = shared.option(default=(), flag="--proxy", metavar="NAME")
     table: str | None = shared.option(default=None, metavar="FILE")
-    prior: str | None = shared.option(default=None, metavar="TABLE")
+    prior: str = shared.option(default="reference", metavar="TABLE")
 
 
 def run_audit_estimate(
@@ -88,8 +89,8 @@ def run_audit_estimate(
     Summary
         Values: out and plan, folder of the tables and identity of the plan; level and method of the
         intervals; n_documents, and of the documents of the sample n_labels, n_unsure and n_missing; totals, quality,
-        agreement and learned, rows of these tables of `AuditEstimate`; carrying, the result of
-        `events.audit._estimates.carrying_labels`; n_few, number of periods, over all
+        agreement and learned, rows of these tables of `AuditEstimate`; carrying and uncovered, the results of
+        `events.audit._estimates.carrying_labels` and `uncovered_labels`; n_few, number of periods, over all
         targets, whose interval is wider than half of their documents, and n_periods, of all with documents; n_resolve,
         number of documents on which labellers disagree; and files, names of the files written.
 
@@ -101,31 +102,32 @@ def run_audit_estimate(
     """
     from corefsample.files._atomic import unwritable, write_json
     from corefsample.files._reading import sealed, sha256
-    from events.audit._estimates import carrying_labels
+    from events.audit._estimates import carrying_labels, uncovered_labels
     from events.audit._model_totals import reference_rows
     from events.audit._plan_files import labelled_plan, learned_counts, proxy_columns, read_learned, write_tables
     from events.audit._sheets import disagreement_sheet, label_table
-    from events.pages._audit_sheet import actor_kinds, plan_question, write_disagreements
+    from events.pages._audit_sheet import plan_question, write_disagreements
     from events.plots import audit_bands
-    from events.rule_error._model import AUDITED, reference_model
+    from events.rule_error._model import AUDITED, NO_RULE_ERROR, reference_model
     from events.runs._outputs import checksums, run_record
 
     options = options or AuditEstimateOptions()
     started = time.time()
     plan_folder, plan, labels = labelled_plan(source, sheets, options.plan, options.rounds)
     names = [os.fspath(path) for path in sheets]
-    settings, kinds = options.subset("level", "method"), actor_kinds(plan.frame)
+    settings = options.subset("level", "method")
     models: dict[str, Any] = {"proxies": proxy_columns(options.proxies, plan.frame, options.table)}
     models["learned"] = None if options.learned is None else read_learned(options.learned, plan)
     by_period = None if options.learned is None else learned_counts(options.learned)
-    if options.prior is not None:
+    if options.prior != NO_RULE_ERROR:
         models["reference"] = reference_model(None if options.prior == "reference" else options.prior)
     try:
-        estimate = audit.estimate_counts(plan, labels, kinds=kinds, **models, **settings)
+        estimate = audit.estimate_counts(plan, labels, **models, **settings)
     except InputError as error:
         raise error.at(", ".join(names)) from None
     tables = {**estimate.files(labels.texts), "labels.csv": label_table(plan, labels)}
-    tables[AUDITED] = reference_rows(plan, labels, kinds)
+    if plan.frame.classes is not None:
+        tables[AUDITED] = reference_rows(plan, labels)
     to_resolve, question = disagreement_sheet(plan, labels), plan_question(plan_folder, plan)
     output = plan_folder if options.out is None else Path(options.out)
     arguments = {**settings, **options.subset("learned", "prior", "proxies", "table")}
@@ -141,7 +143,7 @@ def run_audit_estimate(
             files += tuple(save_pictures({"audited": figure}, lambda name: output / name))
         values = {"out": str(output), "plan": plan.identity, **settings, "n_documents": len(plan.frame)}
         values |= {**estimate.to_json(), "carrying": carrying_labels(plan, labels)}
-        values |= {"n_resolve": len(to_resolve), "files": files}
+        values |= {"uncovered": uncovered_labels(plan, labels), "n_resolve": len(to_resolve), "files": files}
         record["files"] = {name: sha256(output / name) for name in tables}
         write_json(output / RECORD, sealed({**record, "summary": json_values(values)}))
     except OSError as error:
@@ -169,14 +171,22 @@ def _shown(values: Mapping[str, Any]) -> Iterator[str | Table]:
     yield f"{labels} of {values['n_documents']:,} documents, method {method}."
     both = "in the sample, counted both ways: as no in the lower limits, as yes in the upper ones"
     yield from counts_above_zero((values["n_unsure"] + values["n_missing"], "unsure or missing label", both))
-    rows = [_row(each, "labels") for each in values["totals"]]
-    rows += [_row(each, f"labels and {each['assumption']} (approximate)") for each in values["learned"]]
+    prior = [_row(each, "labels and other rules") for each in values["learned"] if each["assumption"] == REFERENCE]
+    alone = [_row(each, "labels alone") for each in values["totals"]]
+    rows = [*alone, *prior] if values["uncovered"] else [*prior, *alone]
+    others = [each for each in values["learned"] if each["assumption"] != REFERENCE]
+    rows += [_row(each, f"labels and {each['assumption']} (approximate)") for each in others]
     rows += [_row(each, "the model", "model_mean", "model_lower", "model_upper") for each in values["totals"]]
     yield Table(("", "from", "documents", f"{100 * values['level']:g}% interval"), rows, "Documents with the event:")
     yield ""
+    for row in values["uncovered"]:
+        labels = f"{row['n_yes']:,} of {counted(row['n_labels'], 'label')}"
+        both = f"without both a word of the rule and a name of {row['actor'] or 'an actor'}"
+        yield f"{labels} of documents {both} say yes: the question is wider than the rule, so report labels alone."
     for row in values["carrying"]:
         of_actor = f" of {row['actor'] or row['event']}" * (len(values["totals"]) > 1)
-        yes = counted(row["n_labels"], "label") + f" of yes where P = 0 carr{'ies' if row['n_labels'] == 1 else 'y'}"
+        verb = "carries" if row["n_labels"] == 1 else "carry"
+        yes = f"{counted(row['n_labels'], 'label')} of yes where P is 0, or almost, {verb}"
         total = f"{row['n_documents']:,.0f} of the {row['total']:,.0f} documents{of_actor}"
         yield f"{yes} {total}: let a second person read these, which are in disagreements.csv."
     for row in values["quality"]:

@@ -90,7 +90,6 @@ def run_audit_learn(source: PathLike, sheets: Sequence[PathLike], options: Audit
     """
     from events.audit._learning import ASSUMPTION, learn
     from events.audit._plan_files import labelled_plan, numeric_columns, write_tables
-    from events.pages._audit_sheet import actor_kinds
     from events.plots import audit_bands
     from events.runs._outputs import checksums, run_record
 
@@ -101,7 +100,7 @@ def run_audit_learn(source: PathLike, sheets: Sequence[PathLike], options: Audit
         run = source if plan.frame.source["kind"] == "run" else None
         settings = options.subset("level", "seed")
         try:
-            learned = learn(plan, labels, run, columns=columns, kinds=actor_kinds(plan.frame), **settings)
+            learned = learn(plan, labels, run, columns=columns, **settings)
         except InputError as error:
             raise error.at(", ".join(names)) from None
         counts = learned.to_frame()

@@ -2,7 +2,8 @@
 
 SOURCE is the output of `corefsample events`, or a CSV file with the columns doc_id, date and probability of any
 model. P is this probability that a document has the event, and with several events or actors the highest of them.
-Documents are divided into strata by P, and those to label are drawn at random from each stratum.
+Documents are divided into strata by P, those of a run with P of .5 or less by whether a word of the rule and a name of
+the actor are in one sentence, in the document, or not both. Those to label are drawn at random from each stratum.
 
 Open FOLDER/sheet.html in a browser to label, or fill in FOLDER/sheet.csv with yes, no or unsure.
 
@@ -60,7 +61,7 @@ class AuditPlanOptions(shared.Seed, shared.Overwrite):
         Text that tells labellers what counts and what does not; '' for none. [default: the codebook of the rule]
     cuts
         Bound between two ranges of P, which divide documents into strata; P = 0 is a range of its own. [default:
-        computed from the distribution of P]
+        computed from the distribution of P; none for a run]
     column
         Column of a table: documents with different values in it are in different strata. [default: none]
     proxies
@@ -133,7 +134,7 @@ def run_audit_plan(source: PathLike, options: AuditPlanOptions) -> Summary:
     from events.audit._model_totals import expected_width_of
     from events.audit._plan import extend_plan
     from events.audit._plan_files import document_column, proxy_columns, read_plan, require_free
-    from events.pages._audit_sheet import actor_kinds, write_round
+    from events.pages._audit_sheet import write_round
     from events.rule_error._model import reference_model
 
     folder, actors = Path(options.out), options.actors
@@ -156,7 +157,7 @@ def run_audit_plan(source: PathLike, options: AuditPlanOptions) -> Summary:
         "plan": plan.identity,
         "n_documents": len(plan.frame),
         "n_drawn": len(plan.sample),
-        "expected_width": expected_width_of(plan, reference_model(), actor_kinds(plan.frame)),
+        "expected_width": expected_width_of(plan, reference_model()),
         "strata": plan.to_frame().to_dict("records"),
         **written,
     }

@@ -26,12 +26,6 @@ Question = tuple[str, Sequence[str]]  # what a label answers, and its codebook: 
 _SCRIPTS = "elements files sheet progress answers article export import label"
 
 
-def actor_kinds(frame: AuditFrame) -> Mapping[str, str]:
-    """Kinds of actors by code, from the lexicon of a run; empty if the lexicon cannot be read, or without a run."""
-    definitions = run_definitions(_run_record(frame).get("arguments", {}))
-    return {} if definitions is None else definitions.lexicon.kinds
-
-
 def _run_record(frame: AuditFrame) -> dict[str, Any]:
     return read_json(Path(frame.source["path"]) / "run.json") if frame.source["kind"] == "run" else {}
 

@@ -13,17 +13,14 @@ from corefsample._arrays import Floats, Ints, pd
 from corefsample._random import document_key
 from events.counts._event_counts import CountsOfRules
 from events.evidence._columns import P_COLUMNS, RULE_COLUMNS, group_columns, role_columns
-from events.rule_error._model import CLASSES, PERIOD_SD, Cell, RuleError, RuleErrorModel, kind_of, normal_quantiles
+from events.rule_error._model import CLASSES, PERIOD_SD, Cell, RuleError, RuleErrorModel, kind_of
 
 READER: Final = ("reader_probability", "reader_lower", "reader_upper")  # columns of the evidence
 _N_LABELS = 100  # of an audit whose width is expected
+_N_SIMULATED = 20  # sets of labels for an expected width
 _OF_DIFFERENCE = [*(f"{name}_rule" for name in P_COLUMNS), *RULE_COLUMNS]
 _GRID = np.linspace(0.0, 1.0, 11)  # P of documents, between which reader probabilities are interpolated
-# Standard deviation, on the logit scale, of the share of yes in a stratum around what precision and misses say: the
-# error of a rule is not the same for all documents that it counts. Where P is 0 the stratum has most of the misses, and
-# the prior of its small share has the shape 1 / sd**2 of a gamma distribution: one half, as Jeffreys' prior.
-STRATUM_SD: Final = 2.0
-MISSED_SD: Final = 2.0**0.5
+STRATUM_SD: Final = 0.5  # of the logit of the share of yes in a stratum around what precision and misses say
 
 
 # --- draws of counts ---------------------------------------------------------------------------------------
@@ -131,10 +128,9 @@ def unlabelled_yes(
     """
     from scipy.special import betaln
 
-    # Beta distributions with the expected shares, whose logits have standard deviations of about `sd`.
+    # Beta distributions with the expected shares, whose logits have standard deviations of about `STRATUM_SD`.
     shares = np.clip(yes_shares(mean_p, classes, error), 1e-6, 1.0 - 1e-6)
-    sd = np.where(mean_p > 0.0, STRATUM_SD, MISSED_SD)
-    concentration = np.maximum(1.0 / (shares * (1.0 - shares) * sd**2) - 1.0, 1.0)
+    concentration = np.maximum(1.0 / (shares * (1.0 - shares) * STRATUM_SD**2) - 1.0, 1.0)
     a, b, no = shares * concentration, (1.0 - shares) * concentration, labels - yes
     log_likelihood = (betaln(a + yes, b + no) - betaln(a, b)).sum(axis=1)
     weights = np.exp(log_likelihood - log_likelihood.max())
@@ -156,33 +152,22 @@ def yes_shares(mean_p: np.typing.ArrayLike, classes: np.typing.ArrayLike, error:
     return np.asarray(np.outer(probability(error.precision), p) + misses * (1.0 - p))
 
 
-def typical_documents(counted: float, n_docs: int) -> Floats:
-    """Number of documents that are counted, and of the others by `CLASSES`, where nothing else is said: (4,).
-
-    Each of the first two classes has as many documents as are counted, at most a third of the others.
-    """
-    near = min(counted, (n_docs - counted) / 3.0)
-    return np.array([counted, near, near, n_docs - counted - 2.0 * near])
-
-
-def class_shares(documents: Floats) -> Floats:
-    """Shares of `CLASSES` among documents that are not counted, given numbers as in `RuleErrorModel.draws`."""
-    return np.asarray(documents[1:] / max(documents[1:].sum(), 1e-300))
-
-
 def expected_width(
-    sizes: np.typing.ArrayLike,
-    mean_p: np.typing.ArrayLike,
-    classes: np.typing.ArrayLike,
-    labels: np.typing.ArrayLike,
+    sizes: Ints,
+    mean_p: Floats,
+    classes: Floats,
+    labels: Ints,
     error: RuleError,
+    rng: np.random.Generator,
     level: float = 0.95,
 ) -> float:
-    """Expected width of the interval of a total by design from labels in strata that are not drawn yet.
+    """Expected width of the interval of a total with labels in strata that are not drawn yet.
+
+    It is the mean of widths with labels that are drawn from the error.
 
     Parameters
     ----------
-    sizes, mean_p, classes
+    sizes, mean_p, classes, rng
         As in `unlabelled_yes`.
     labels
         int (n_strata,): numbers of labels that would be drawn.
@@ -191,12 +176,11 @@ def expected_width(
     level
         Probability that the interval has, in (0, 1).
     """
-    sizes, labels = np.asarray(sizes, np.float64), np.minimum(labels, sizes)
-    shares = yes_shares(mean_p, classes, error)
-    # The share after labels varies around its expectation; one half keeps a stratum without any yes uncertain.
-    spread = shares * (1.0 - shares) + 0.25 / np.maximum(labels, 1.0)
-    variance = (sizes**2 * spread * (1.0 - labels / sizes) / np.maximum(labels, 1.0)).sum(axis=1)
-    return float(2.0 * normal_quantiles(0.5 + level / 2.0) * np.sqrt(variance).mean())
+    widths = []
+    for share in yes_shares(mean_p, classes, error)[:_N_SIMULATED]:
+        draws = unlabelled_yes(sizes, mean_p, classes, labels, rng.binomial(labels, share), error, rng)
+        widths.append(np.ptp(central_interval(draws.sum(axis=1), level)))
+    return float(np.mean(widths))
 
 
 # --- tables of a run ---------------------------------------------------------------------------------------
@@ -307,14 +291,13 @@ def tables_with_error(
             largest = rank
             expected = {"event": event, "actor": cell.actor, "counted": mean}
             expected |= dict(zip(("mean", "lower", "upper"), of_totals[-1].tolist(), strict=True))
-            # Half of the labels are of documents that the rule counts; a small stratum leaves labels to the other.
-            sizes = np.array([mean, n_docs.sum() - mean])
-            labels, used = np.clip(_N_LABELS - sizes[::-1], _N_LABELS // 2, _N_LABELS), sizes > 0.0
             if n_docs.sum() > _N_LABELS:
-                classes = np.tile(class_shares(documents), (2, 1))
-                width = expected_width(
-                    sizes[used], np.array([1.0, 0.0])[used], classes[used], labels[used], error, level
-                )
+                # Strata are the counted documents and the classes of the others; labels follow the expected variance.
+                sizes, mean_p, classes = np.rint(documents).astype(np.int64), np.eye(4)[0], np.eye(4)[:, 1:]
+                share = yes_shares(mean_p, classes, error).mean(axis=0)
+                spread = sizes * np.sqrt(share * (1.0 - share))
+                labels = np.minimum(np.rint(_N_LABELS * spread / spread.sum()).astype(np.int64), sizes)
+                width = expected_width(sizes, mean_p, classes, labels, error, rng, level)
                 expected |= {"width_after": width, "n_labels": _N_LABELS}
         if periods is not None:
             of_pair, period_of = periods.iloc[len(of_periods)], list(rows["period"])  # in the order of totals

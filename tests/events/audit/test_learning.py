@@ -163,10 +163,11 @@ def test_the_total_of_learned_counts_is_that_of_the_difference_estimator() -> No
     assert periods["mean"].sum() == pytest.approx(total["mean"])
 
 
-def test_where_p_is_0_misses_of_other_rules_are_the_prior() -> None:
+def test_where_the_rule_counts_nothing_misses_of_other_rules_are_the_prior() -> None:
     """Of 1,000 documents 50 have P = 1 and half of them are true; the labels of the others say no."""
-    p = np.repeat([1.0, 0.0], [50, 950])
-    frame = AuditFrame.from_arrays([f"{i:04d}" for i in range(1000)], np.full(1000, "2000-01-01"), p)
+    p, classes = np.repeat([1.0, 0.0], [50, 950]), ["sentence"] * 500 + [""] * 500
+    dates = np.full(1000, "2000-01-01")
+    frame = AuditFrame.from_arrays([f"{i:04d}" for i in range(1000)], dates, p, cooccurrence=classes)
     plan, truth = plan_audit(frame, 60), (np.arange(1000) % 2 == 0) & (p > 0.0)
     columns = ["corpus", "event", "actor", "n_documents", "sum_p", "n_yes", "n_above", "yes_above", "yes_below"]
     means = []

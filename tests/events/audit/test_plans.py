@@ -27,6 +27,20 @@ def test_strata_are_ranges_of_p() -> None:
     assert len(set(plan.sample.tolist())) == 60
 
 
+def test_strata_of_a_run_are_classes_of_documents_that_it_does_not_count() -> None:
+    p, cooccurrence = np.repeat([1.0, 0.4, 0.0], [30, 20, 950]), ["sentence"] * 60 + ["document"] * 100 + [""] * 840
+    dates = ["2000-01-01"] * 1000
+    of_run = AuditFrame.from_arrays([f"d{i:03d}" for i in range(1000)], dates, p, cooccurrence=cooccurrence)
+    plan = plan_audit(of_run, 60)
+    expected = {"P > 0.5": 30, "P <= 0.5, sentence": 30, "P <= 0.5, document": 100, "P <= 0.5, neither": 840}
+    assert {each.name: each.n_documents for each in plan.strata} == expected
+    assert min(each.n_sampled for each in plan.strata) >= 5
+    # Ten labels of documents with neither word nor name in the whole plan, however strata are divided further.
+    for options in ({}, {"groups": ["ab"[i % 2] for i in range(1000)]}):
+        strata = plan_audit(of_run, 42, **options).strata
+        assert sum(each.n_sampled for each in strata if "neither" in each.name) >= 10
+
+
 def test_strata_cross_groups_and_years() -> None:
     given_frame = frame()
     colours = given_frame.properties["colour"]

@@ -15,16 +15,16 @@ from events.audit._plan import AuditPlan
 from events.audit._sheets import SheetLabels
 from events.rule_error._model import checked_reference, fit_rule_error, read_reference, reference_model
 
-# 100 documents with P = 1, of which 60 are true, and 900 with P = 0, of which 9 are.
-P = np.repeat([1.0, 0.0], [100, 900])
-TRUE = {f"d{i:03d}" for i in [*range(60), *range(100, 1000, 100)]}
+# 100 documents with P = 1, of which 60 are true; and 900 with P = 0, of which 9 are, all with word and name.
+P, CLASSES = np.repeat([1.0, 0.0], [100, 900]), np.repeat(["sentence", "document", ""], [150, 150, 700])
+TRUE = {f"d{i:03d}" for i in [*range(60), *range(100, 145, 5)]}
 
 
 @pytest.fixture
 def plan() -> AuditPlan:
     doc_ids = [f"d{i:03d}" for i in range(1000)]
-    frame = AuditFrame.from_arrays(doc_ids, np.full(1000, "2000-01-01", "datetime64[D]"), P, event="attack")
-    return plan_audit(frame, 60)
+    dates = np.full(1000, "2000-01-01", "datetime64[D]")
+    return plan_audit(AuditFrame.from_arrays(doc_ids, dates, P, event="attack", cooccurrence=CLASSES.tolist()), 60)
 
 
 @pytest.fixture
@@ -33,27 +33,31 @@ def labels(plan: AuditPlan, tmp_path: Path) -> SheetLabels:
     return read_sheets(plan, [sheet])
 
 
-def test_rows_have_the_labels_and_misses_relative_to_counted_documents(plan: AuditPlan, labels: SheetLabels) -> None:
-    row = reference_rows(plan, labels, {}).iloc[0]
-    drawn = plan.sample[plan.round_of == 1]
-    n_above = int((P[drawn] > 0.5).sum())
-    yes = [plan.frame.doc_ids[i] in TRUE for i in drawn]
-    assert (row["corpus"], row["kind"], row["n_documents"], row["n_above"]) == ("audit", "any", len(drawn), n_above)
-    assert row["yes_above"] + row["yes_below"] == row["n_yes"] == sum(yes)
-    # Labels of the others stand for 900 / n documents each; 100 counted documents for as many of theirs.
-    assert row["sum_p"] == pytest.approx(100 * (len(drawn) - n_above) / 900, abs=0.001)
+def test_rows_compare_misses_with_counted_documents(plan: AuditPlan, labels: SheetLabels) -> None:
+    row = reference_rows(plan, labels).iloc[0]
+    n = {each.name.split(", ")[-1]: each.n_sampled for each in plan.strata}
+    assert (row["corpus"], row["kind"], row["n_above"]) == ("audit", "any", n["P > 0.5"])
+    assert (row["n_sentence"], row["n_document"]) == (n["sentence"], n["document"])
+    yes = [plan.frame.doc_ids[i] in TRUE for i in plan.sample]
+    assert row["yes_above"] + row["yes_sentence"] == row["n_yes"] == sum(yes)
+    # Of 50 documents of the class "sentence", n are labelled: 100 counted documents for n / 50 of them. Of the class
+    # "neither" n labels are as many relative to all documents that are not counted as n_above to the 100 counted ones.
+    assert row["sum_p"] == pytest.approx(min(100 * n["sentence"] / 50, row["n_documents"]), abs=0.001)
+    n_others = row["n_documents"] - row["n_above"]
+    n_neither = n_others - row["n_sentence"] - row["n_document"]
+    assert n_neither * row["n_above"] / n_others == pytest.approx(n["neither"] * 100 / 900, rel=0.1)
 
 
 def test_rows_make_a_table_for_the_reference_class(plan: AuditPlan, labels: SheetLabels, tmp_path: Path) -> None:
     path = tmp_path / "audited-reference.csv"
-    reference_rows(plan, labels, {}).to_csv(path, index=False)
+    reference_rows(plan, labels).to_csv(path, index=False)
     table = read_reference(audits=[tmp_path])
     assert set(table["corpus"]) == {"muc", "police", "satp", "audit"}
     assert fit_rule_error(table).corpus_of(["USA"]) == "audit"
 
 
 def test_totals_begin_from_the_reference_class(plan: AuditPlan, labels: SheetLabels) -> None:
-    (total,) = reference_totals(plan, labels, reference_model(), {}).itertuples()
+    (total,) = reference_totals(plan, labels, reference_model()).itertuples()
     assert total.assumption == "reference class"
     assert total.lower <= 69 <= total.upper
     assert total.n_labelled == 60
@@ -70,7 +74,7 @@ def test_totals_begin_from_the_reference_class(plan: AuditPlan, labels: SheetLab
 def test_numbers_that_contradict_each_other_are_errors(
     plan: AuditPlan, labels: SheetLabels, column: str, value: object
 ) -> None:
-    table = reference_rows(plan, labels, {})
+    table = reference_rows(plan, labels)
     with pytest.raises(InputError, match="row 1"):
         checked_reference(table.assign(**{column: value}), "here")
     with pytest.raises(InputError, match=column):
@@ -78,17 +82,7 @@ def test_numbers_that_contradict_each_other_are_errors(
 
 
 def test_a_row_that_stands_twice_is_an_error(plan: AuditPlan, labels: SheetLabels, tmp_path: Path) -> None:
-    row = reference_rows(plan, labels, {})
+    row = reference_rows(plan, labels)
     pd.concat([row, row.assign(event="other"), row.assign(sum_p=0.0)]).to_csv(tmp_path / "rules.csv", index=False)
     with error(InputError, place="rules.csv: row 3"):
         read_reference(tmp_path / "rules.csv")
-
-
-def test_sum_p_of_an_audit_is_at_most_its_documents(tmp_path: Path) -> None:
-    """All 10 documents with P = .3 have labels, and 5 of 1,000 with P = 1: misses are relative to 1,003 of these."""
-    doc_ids, p = [f"d{i:04d}" for i in range(1010)], np.repeat([1.0, 0.3], [1000, 10])
-    frame = AuditFrame.from_arrays(doc_ids, np.full(1010, "2000-01-01", "datetime64[D]"), p, event="attack")
-    plan = plan_audit(frame, 20, cuts=[0.5], floor=10)
-    labels = read_sheets(plan, [write_sheet(tmp_path / "sheet.csv", plan, lambda doc_id: "yes")])
-    table = checked_reference(reference_rows(plan, labels, {}), "here")
-    assert (table["n_documents"][0], table["sum_p"][0]) == (1003, 1003.0)

@@ -149,11 +149,11 @@ def test_columns_of_the_articles_divide_strata_and_name_units(tmp_path: Path) ->
 
 def test_question_and_codebook_can_be_changed_and_stay_in_later_rounds(run: Path, tmp_path: Path) -> None:
     own = partial(AuditPlanOptions, question="Who did it?", codebook="Raids count.")
-    first = run_audit_plan(run, own(out=tmp_path, n_labels=12))
+    first = run_audit_plan(run, own(out=tmp_path, n_labels=18))
     later = run_audit_plan(run, AuditPlanOptions(out=tmp_path, more=2))
     for plan in (first, later):
         assert (plan["question"], *plan["codebook"]) == ("Who did it?", "Raids count.")
-    emptied = run_audit_plan(run, AuditPlanOptions(out=tmp_path, n_labels=12, codebook="", overwrite=True))
+    emptied = run_audit_plan(run, AuditPlanOptions(out=tmp_path, n_labels=18, codebook="", overwrite=True))
     assert not emptied["codebook"]
     assert emptied["question"].startswith("Does the article say that an actor of the lexicon countries attacked")
 
@@ -399,11 +399,11 @@ def test_what_was_learned_is_a_row_for_each_document_and_period(run: Path, label
 
 def test_other_totals_stand_beside_the_valid_estimate(run: Path, labelled: Path) -> None:
     sheets, learned_folder = [labelled / "sheet.csv"], str(learned(run, labelled, pictures=False))
-    valid = run_audit_estimate(run, sheets, AuditEstimateOptions(pictures=False))
+    valid = run_audit_estimate(run, sheets, AuditEstimateOptions(pictures=False, prior="none"))
     assert not valid["learned"]
     for assumption, options in (
-        ("learned P", AuditEstimateOptions(learned=learned_folder)),
-        ("reference class", AuditEstimateOptions(pictures=False, prior="reference")),
+        ("learned P", AuditEstimateOptions(learned=learned_folder, prior="none")),
+        ("reference class", AuditEstimateOptions(pictures=False)),
     ):
         both = run_audit_estimate(run, sheets, options)
         assert both["totals"] == valid["totals"]
@@ -413,7 +413,7 @@ def test_other_totals_stand_beside_the_valid_estimate(run: Path, labelled: Path)
         assert pd.read_csv(labelled / "audited-learned.csv")["upper"].tolist() == [row["upper"]]
     legend = (labelled / "audited.svg").read_text(encoding="utf-8")
     assert all(band in legend for band in ("95% audited", "95% learned"))  # both bands in one picture
-    run_audit_estimate(run, sheets, AuditEstimateOptions(pictures=False))
+    run_audit_estimate(run, sheets, AuditEstimateOptions(pictures=False, prior="none"))
     assert not (labelled / "audited-learned.csv").exists()
     assert set(read_reference(audits=[labelled])["corpus"]) >= {"audit", "muc"}
 

@@ -14,13 +14,13 @@ from events.rule_error._counts import (
     expected_width,
     reader_probability,
     true_counts,
-    typical_documents,
     unlabelled_yes,
     yes_shares,
 )
 from events.rule_error._model import RuleError
 
 N = 100_000
+STRATA = np.array([1000]), np.array([0.0]), np.array([[0.0, 0.0, 1.0]])  # all in the class "neither"
 
 
 def constant(precision: float, *misses: float, n: int = N) -> RuleError:
@@ -94,15 +94,20 @@ def test_labels_weigh_the_draws_of_the_error() -> None:
     assert draws.max() <= 44
 
 
-def test_no_label_of_yes_where_p_is_0_leaves_half_a_yes_to_the_prior() -> None:
-    # Of 1,000 documents 2 are missed: a beta distribution with mean .002, whose logit has a variance of 2.
-    classes = np.array([[0.0, 0.0, 1.0], [0.1, 0.0, 0.9]])
-    strata = (np.array([20, 1000]), np.array([1.0, 0.0]), classes, np.array([0, 200]), np.array([0, 0]))
-    error = constant(0.5, 0.011, 0.5, 0.001)  # .1 * .011 + .9 * .001
-    draws = unlabelled_yes(*strata, error, np.random.default_rng(0))[:, 1]
-    concentration = 1.0 / (0.002 * 0.998 * 2.0) - 1.0
-    mean = 800 * 0.002 * concentration / (concentration + 200)  # 800 * .498 / 449
-    assert plausible_means(draws.mean(), mean, draws.std() / np.sqrt(N)).all()
+def test_a_label_of_yes_moves_the_misses_of_its_class() -> None:
+    # Half of the draws have words that cover the question: 1 of 10,000 of the class "neither", or 1 of 10.
+    error = RuleError(np.zeros(N), np.column_stack([np.full((N, 2), -30.0), np.repeat(logit([1e-4, 0.1]), N // 2)]))
+    none, one = (
+        unlabelled_yes(*STRATA, np.array([20]), np.array([yes]), error, np.random.default_rng(0)).mean()
+        for yes in (0, 1)
+    )
+    shares = np.array([1e-4, 0.1])
+    concentration = np.maximum(1.0 / (shares * (1 - shares) * STRATUM_SD**2) - 1.0, 1.0)
+    a, b = shares * concentration, (1 - shares) * concentration
+    for yes, mean in ((0, none), (1, one)):
+        weights = betabinom.pmf(yes, 20, a, b)
+        assert mean == pytest.approx(980 * (weights / weights.sum()) @ ((a + yes) / (a + b + 20)), rel=0.03)
+    assert one > 4 * none
 
 
 def test_shares_of_yes_follow_precision_and_misses() -> None:
@@ -111,14 +116,13 @@ def test_shares_of_yes_follow_precision_and_misses() -> None:
 
 
 def test_expected_width_falls_with_labels() -> None:
-    error, strata = constant(0.7, 0.01, n=10), ([40, 1000], [1.0, 0.0], np.full((2, 3), 1 / 3))
-    widths = [expected_width(*strata, labels, error) for labels in ([5, 20], [10, 90], [40, 1000])]
-    assert widths[0] > widths[1] > widths[2] == 0.0
-
-
-def test_unknown_classes_have_as_many_documents_as_are_counted() -> None:
-    assert typical_documents(20.0, 100).tolist() == [20.0, 20.0, 20.0, 40.0]
-    assert typical_documents(70.0, 100).tolist() == [70.0, 10.0, 10.0, 10.0]
+    error = RuleError(np.linspace(-1.0, 3.0, 1000), np.linspace(-6.0, -1.0, 3000).reshape(3, -1).T)
+    strata = np.array([40, 1000]), np.array([1.0, 0.0]), np.full((2, 3), 1 / 3)
+    widths = [
+        expected_width(*strata, np.array(labels), error, np.random.default_rng(0))
+        for labels in ([5, 20], [10, 90], [40, 1000])
+    ]
+    assert widths[0] > 1.3 * widths[1] > widths[2] == 0.0
 
 
 @pytest.mark.parametrize(("level", "ends"), [(0.95, [24, 974]), (0.9, [49, 949]), (0.8, [99, 899])])
