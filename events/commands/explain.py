@@ -73,7 +73,7 @@ class ExplainOptions(shared.LexiconOption, shared.SchemeOption, shared.Seed):
 
     rule: str = shared.option(default="attack", metavar="RULE")
     preset: str | None = shared.option(default=None, metavar="NAME")
-    triggers: str = shared.option(default="rules", metavar="MODEL")
+    triggers: str = shared.option(default="words", metavar="MODEL")
     doc_id: str | None = shared.option(default=None, metavar="ID")
     filled: Literal["either", "named", "default"] = "either"
     actor: str | None = shared.option(default=None, metavar="CODE")

@@ -32,7 +32,8 @@ from events.evidence._evaluation import Matches, Predicate, PredicateFinder, Rul
 from events.evidence._rule_set import RuleSet
 from events.lexicon._lexicon import Lexicon
 from events.matching._screening import RuleMatcher
-from events.rules._rules import BY_RULES, FILLED, Filled, Rule
+from events.matching._trigger_model import WORDS
+from events.rules._rules import FILLED, Filled, Rule
 
 Undated = Literal["reject", "keep"]
 Coreference = Literal["scored", "none"]
@@ -137,7 +138,7 @@ class EventCounter(Evidence):
         undated: Undated = "reject",
         coreference: Coreference = "scored",
         filled: Filled = "either",
-        triggers: str = BY_RULES,
+        triggers: str = WORDS,
         outcomes: Sequence[str] = (),
         folder: str | os.PathLike[str] | None = None,
     ) -> None:

@@ -36,9 +36,9 @@ class CountOptions(
         count; asserted, the same without what the text denies, plans or only fears; or a preset of your rule file.
         [default: asserted, or the only preset of the file]
     triggers
-        What decides whether a sentence reports an event, with the preset asserted of a rule of the package: rules, the
-        words and conditions of the rule; words, the model of the package, which gives each verb and noun a
-        probability; or the file of such a model.
+        What decides whether a sentence reports an event, with the preset asserted of a rule of the package: words, a
+        model that gives each verb and noun a probability; rules, the words and conditions of the rule alone; or the
+        file of a model.
     encoder
         Folder of a sentence encoder, with an ONNX file and a tokenizer.json, whose vectors the model uses beside the
         words: all-MiniLM-L6-v2 in 8 bits, or the one with which the file of --triggers was fitted. Needs the extra
@@ -83,7 +83,7 @@ class CountOptions(
 
     rule: str | tuple[str, ...] = option(default="attack", metavar="RULE")
     preset: str | None = option(default=None, metavar="NAME")
-    triggers: str = option(default="rules", metavar="MODEL")
+    triggers: str = option(default="words", metavar="MODEL")
     encoder: str | None = option(default=None, metavar="FOLDER")
     period: str = option(default="quarter", metavar="PERIOD")
     n_samples: int = shared.samples(1000)
