@@ -40,7 +40,7 @@ from events.audit._model_totals import difference_total
 from events.audit._plan import AuditPlan
 from events.audit._sheets import SheetLabels
 from events.audit._totals import total_interval
-from events.rule_error._model import fit_rule_error, read_reference
+from events.rule_error._model import CLASSES, fit_rule_error, read_reference
 
 EVENTS = ("arrest", "kill", "force")
 N_DRAWS = 200  # of the coefficients
@@ -101,7 +101,9 @@ def police_cases(run: Path, *, half: bool) -> list[Case]:
         features = target_features(frame, target, known)
         own = {name: values[chosen] for name, values in features.items() if name not in PROBABILITY}
         p = frame.probability(target)[chosen]
-        one = AuditFrame.from_arrays(frame.doc_ids[chosen].tolist(), frame.dates[chosen], p, period="week")
+        near = np.array([*CLASSES, CLASSES[-1]])[frame.divisions(target)[chosen]].tolist()
+        doc_ids, dates = frame.doc_ids[chosen].tolist(), frame.dates[chosen]
+        one = AuditFrame.from_arrays(doc_ids, dates, p, event=event, period="week", cooccurrence=near)
         cases.append(Case("half of the articles" if half else "all articles", event, one, own, truth))
     return cases
 

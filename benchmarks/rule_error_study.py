@@ -237,7 +237,7 @@ def label_strata(cell: pd.DataFrame, n_labels: int, *, classes: bool = True) -> 
 def with_labels(
     cell: pd.DataFrame, plan: AuditPlan, positive: Ints, error: RuleError | None, n_seeds: int, rng: np.random.Generator
 ) -> pd.DataFrame:
-    """Of samples of labels: coverage and width by design and with draws of an error, and labels of yes in "neither"."""
+    """Of samples of labels: coverage and width by design and with draws of an error, and yes in "neither" (warned)."""
     sizes, mean_p, classes = target_strata(plan.frame, 0, plan.stratum_of, len(plan.strata))
     labels, truth = np.array([each.n_sampled for each in plan.strata]), int(cell["yes"].sum())
     is_neither, results = np.array(["neither" in each.name for each in plan.strata]), []
@@ -247,8 +247,10 @@ def with_labels(
         row = {"design": design.lower <= truth <= design.upper, "design width": design.width}
         if error is not None:
             low, high = interval(k.sum() + unlabelled_yes(sizes, mean_p, classes, labels, k, error, rng).sum(axis=1))
-            row |= {"prior": low <= truth <= high, "prior width": high - low}
-        results.append(row | {"warned": k[is_neither].sum() > 0})
+            warned = bool(k[is_neither].sum())
+            row |= {"prior": low <= truth <= high, "prior width": high - low, "warned": warned}
+            row["first on the screen"] = row["design"] if warned else row["prior"]
+        results.append(row)
     return pd.DataFrame(results)
 
 
@@ -382,7 +384,7 @@ def main() -> None:
         if options.picture:
             label_picture(rows, options.picture)
     if "uncovered" in parts:
-        markdown("Words that miss half", uncovered_rows(table, 300), digits=2)
+        markdown("Words that miss half", uncovered_rows(table, 1000), digits=2)
     if "simulated" in parts:
         left_out = Cell("any", "bomb", "*", "muc")
         markdown("Totals in simulated corpora", simulated_rows(table, options.simulated, left_out), digits=3)

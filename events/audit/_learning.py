@@ -504,17 +504,19 @@ def _learned_target(
 
     # The labels of a stratum say how many of its documents are positive, and the coefficients which: an error that
     # documents of a stratum share is not in the coefficients. Where the rule counts no document and few labels say yes,
-    # the misses of other rules are the prior of the number.
+    # the misses of other rules are the prior of the number; if P is another model's, it is Jeffreys' prior.
     betas = coefficient_draws(z[rows, :n], weights, penalties, lowest[:n], mode, n_draws, rng)
     is_yes = labels[sampled] == YES
     n_yes = np.bincount(strata[sampled[is_yes]], minlength=len(size))
-    missed: dict[int, Ints] = {}
+    _, mean_p, classes = target_strata(frame, target, strata, len(size))
     if plan.has_classes:
-        _, mean_p, classes = target_strata(frame, target, strata, len(size))
         error, generator = target_error(frame, target, reference, N_DRAWS, 0)
-        others = unlabelled_yes(size, mean_p, classes, n_sampled, n_yes, error, generator)
-        few = np.flatnonzero((mean_p <= 0.5) & (n_yes < ENOUGH_LABELS))
-        missed = {h: np.resize(others[:, h], n_draws) for h in few.tolist()}
+        others, is_low = unlabelled_yes(size, mean_p, classes, n_sampled, n_yes, error, generator), mean_p <= 0.5
+    else:
+        shares = rng.beta(n_yes + HALF, n_sampled - n_yes + HALF, (n_draws, len(size)))
+        others, is_low = rng.binomial(size - n_sampled, shares), (mean_p == 0.0) & (n_sampled > 0)
+    few = np.flatnonzero(is_low & (n_yes < ENOUGH_LABELS)).tolist()
+    missed = {h: np.resize(others[:, h], n_draws) for h in few}
     totals = total_draws(strata, sampled, is_yes.astype(np.float64), cross_fitted, n_draws, rng, missed)
     n_labelled_yes = np.bincount(strata[labels == YES], minlength=len(size))
     n_positive = np.where(totals < 0, -1, np.maximum(totals - n_labelled_yes, 0))
