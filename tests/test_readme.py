@@ -111,11 +111,11 @@ def test_every_command_has_a_page_with_its_options(tmp_path: Path, monkeypatch: 
 
 
 ARTICLES = [
-    # One mention is Russian and attacks, and no other mention names a country: probability 1.
+    # One mention is Russian and attacks, and no other mention names a country.
     ("certain", "1999-05-03", "Russian forces attacked a village in the north on Monday. Officials confirmed it."),
     # Russia attacks if "They" are the troops.
     ("pronoun", "1999-06-10", "Russian troops crossed the river at dawn. They attacked the bridge an hour later."),
-    # Negated: the preset `asserted` does not count it.
+    # Negated: the trigger model gives it a low probability, or none.
     ("negated", "1999-08-02", "French soldiers did not attack the town. The mayor thanked the people."),
     ("other", "1999-08-20", "Egyptian soldiers attacked a camp in the desert.\n\nThe camp was empty, a witness said."),
 ]
@@ -159,10 +159,11 @@ def test_the_commands_of_the_readme_lead_from_articles_to_a_page(
     assert all(scheme in schemes_of(document.tokens.dep) for document in documents)
     counts = pd.read_csv("run/counts.csv").set_index(["actor", "period"])["mean"]
     evidence = pd.read_csv("run/evidence.csv").set_index("doc_id")["probability"]
-    assert set(evidence.index) == {"certain", "pronoun", "other"}
-    assert 0 < evidence["pronoun"] < 1
-    assert counts["RUS", "1999Q2"] == pytest.approx(1 + evidence["pronoun"], abs=1e-6)
-    assert counts["EGY", "1999Q3"] == evidence["other"] == 1
+    assert set(evidence.index) - {"negated"} == {"certain", "pronoun", "other"}
+    assert evidence.get("negated", 0.0) < 0.3
+    assert 0.3 < evidence["pronoun"] < min(evidence[["certain", "other"]]) > 0.8
+    assert counts["RUS", "1999Q2"] == pytest.approx(evidence["certain"] + evidence["pronoun"], abs=1e-6)
+    assert counts["EGY", "1999Q3"] == evidence["other"]
     assert counts["RUS", "1999Q3"] == counts["EGY", "1999Q2"] == 0
     page = Path("run/report.html").read_text(encoding="utf-8")
     assert all(doc_id in page for doc_id in evidence.index)
