@@ -126,6 +126,7 @@ def sample_clusterings(
 
     Examples
     --------
+    >>> from corefsample import AntecedentDistribution
     >>> certain = AntecedentDistribution.from_lists([[], [0], [1]], [[], [50.0], [-50.0]])
     >>> sample_clusterings(certain, n_samples=2).labels
     array([[0, 0, 2],
@@ -271,6 +272,7 @@ def link_marginals(antecedents: _antecedents.AntecedentDistribution) -> Floats:
 
     Examples
     --------
+    >>> from corefsample import AntecedentDistribution
     >>> link_marginals(AntecedentDistribution.from_lists([[], [0]], [[], [0.0]]))
     array([[1. , 0.5],
            [0.5, 1. ]])
@@ -302,6 +304,7 @@ def root_posterior(antecedents: _antecedents.AntecedentDistribution) -> Floats:
 
     Examples
     --------
+    >>> from corefsample import AntecedentDistribution
     >>> root_posterior(AntecedentDistribution.from_lists([[], [0]], [[], [0.0]]))
     array([[1. , 0. ],
            [0.5, 0.5]])

@@ -134,7 +134,7 @@ def greater(table: pd.DataFrame, a: str, b: str, period: str) -> tuple[float, fl
     return min(found), max(found)
 
 
-def compare(browser: Browser, a: str, b: str, n_columns: int = 11) -> None:
+def compare(browser: Browser, a: str, b: str) -> None:
     """Show two actors in one chart, and open its table."""
     script = (
         "const band = arguments; document.getElementById('actor').value = band[0];"
@@ -144,7 +144,7 @@ def compare(browser: Browser, a: str, b: str, n_columns: int = 11) -> None:
         "const frame = document.getElementById('band-table-frame'); frame.open = true;"
     )
     browser.execute_script(script, *(str(actors(browser).index(code)) for code in (a, b)))
-    until(browser, f"document.querySelectorAll('#band-table th[scope=col]').length === {n_columns}")
+    until(browser, "document.querySelectorAll('#band-table th[scope=col]').length === 10")
 
 
 def greater_in_table(browser: Browser) -> list[list[str]]:
@@ -160,7 +160,8 @@ def greater_in_table(browser: Browser) -> list[list[str]]:
 def test_the_probability_of_more_documents_is_that_of_the_enumeration(
     session: Browser, run: Path, tmp_path: Path
 ) -> None:
-    options = CountOptions(n_samples=200, lexicon=str(run.parent / "lexicon.yaml"), threads=1, rule_error="none")
+    of_rule: dict[str, Any] = {"triggers": "rules", "rule_error": "none"}
+    options = CountOptions(n_samples=200, lexicon=str(run.parent / "lexicon.yaml"), threads=1, **of_rule)
     count_events(str(run.parent / "news.parquet"), tmp_path / "run", options)
     write_report(tmp_path / "run", tmp_path / "page.html")
     session.get((tmp_path / "page.html").as_uri())
