@@ -433,12 +433,24 @@ class RuleReading:
     def __init__(self, parse: ParseReading, rule: Rule) -> None:
         self.parse = parse
         self._rule = rule
+        model = None if rule.trigger_model == BY_RULES else load_trigger_model(rule.trigger_model, rule.encoder)
+        frames = [(frame, parse.index.triggers(frame)) for frame in rule.frames]
+        of_rule = {token for frame, triggers in frames if frame.name != LEARNED for token in triggers}
+
+        def may_report(token: int) -> bool:
+            """Whether P without conditions, which take long to test and lower P, reaches the least."""
+            features = parse.predicates
+            return token in of_rule or (
+                model is not None and model.probability(rule.event_type, features, token, False, ()) >= LEAST
+            )
+
         # The ends of paths need not be heads of mentions.
         self.candidates = [
             TriggerCandidate(token, words, frame, tuple(follow_each(paths, parse.view, token) for paths in of_roles))
-            for frame in rule.frames
+            for frame, triggers in frames
             for of_roles in [[frame.roles.get(role, {}).get(parse.scheme, ()) for role in rule.event]]
-            for token, words in parse.index.triggers(frame).items()
+            for token, words in triggers.items()
+            if frame.name != LEARNED or may_report(token)
         ]
         by_token: dict[int, Instances] = {}
         for candidate in self.candidates:
@@ -449,8 +461,6 @@ class RuleReading:
                 role_fillers.append(sorted(mentions) or absent)
             for instance in product(*role_fillers):
                 by_token.setdefault(candidate.token, {}).setdefault(instance, candidate.frame.name)
-        model = None if rule.trigger_model == BY_RULES else load_trigger_model(rule.trigger_model, rule.encoder)
-        of_rule = {candidate.token for candidate in self.candidates if candidate.frame.name != LEARNED}
         self.instances: list[tuple[int, ...]] = []
         self.chances: dict[int, float] = {}
         self._chances: list[float] = []
