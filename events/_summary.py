@@ -157,7 +157,12 @@ def empty_corpus(n_documents: int) -> list[str]:
     return [] if n_documents else ["The inputs have no documents, so the results are empty."]
 
 
-def covered_uncertainty(*, parses: bool, recalibration: bool) -> str:
-    """Text that names what the intervals of a run cover: "coreference, sampled parses and the recalibration"."""
-    sources = [*(["sampled parses"] if parses else []), *(["the recalibration"] if recalibration else [])]
+def covered_uncertainty(run: Mapping[str, Any]) -> str:
+    """Text that names what the intervals of a run's summary cover: "coreference, triggers and the recalibration"."""
+    is_covered = {
+        "triggers": run.get("doubts_triggers"),
+        "sampled parses": run.get("n_several_parses"),
+        "the recalibration": run.get("uncertainty") in ("fit", "domain"),
+    }
+    sources = [name for name, covered in is_covered.items() if covered]
     return " and ".join([", ".join(["coreference", *sources[:-1]]), *sources[-1:]]) if sources else "coreference only"

@@ -61,7 +61,8 @@ rule, lexicon = load_rules("attack"), load_lexicon()
 
 def read_news(temperature):
     """Let one model read the news: P(event) of each document and country, and which of them are true."""
-    counter, truth = EventCounter(rule, lexicon, n_samples=N_SAMPLES), TrueEvents(rule, lexicon)
+    counter = EventCounter(rule, lexicon, n_samples=N_SAMPLES, triggers="rules")
+    truth = TrueEvents(rule, lexicon)
     options = {"event_share": 1.0, "median_mentions": 60, "seed": 3, "apart": truth.apart}
     news = simulate_documents(N_DOCUMENTS, temperature=temperature, **options)
     for each in news:

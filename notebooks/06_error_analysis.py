@@ -44,7 +44,7 @@ truth = TrueEvents(rule, lexicon)
 news = simulate_documents(800, event_share=0.6, seed=6, apart=truth.apart)
 simulated = {each.document.doc_id: each for each in news}
 documents = {name: each.document for name, each in simulated.items()}
-counter = EventCounter(rule, lexicon, seed=0)
+counter = EventCounter(rule, lexicon, triggers="rules", seed=0)
 counter.update(documents.values())
 evidence = counter.evidence()
 
@@ -132,7 +132,7 @@ def with_antecedents(document, antecedents):
 
 def probability(document, code):
     """P(event) of one country in one document."""
-    found = EventCounter(rule, lexicon, n_samples=4000, seed=0).add(document)
+    found = EventCounter(rule, lexicon, n_samples=4000, triggers="rules", seed=0).add(document)
     return dict(zip(found.keys, found.probabilities.tolist(), strict=True)).get(code, 0.0)
 
 
@@ -193,7 +193,7 @@ read.drop(columns="places").head(8).round(3)
 # %%
 most_read = read["actor"].value_counts().index[0]
 read_documents = {row.doc_id: after_reading(row) for row in read[read["actor"] == most_read].itertuples()}
-better = EventCounter(rule, lexicon, seed=0)
+better = EventCounter(rule, lexicon, triggers="rules", seed=0)
 better.update((documents | read_documents).values())
 
 figure = Figure(figsize=(9.6, 3.0), layout="constrained")

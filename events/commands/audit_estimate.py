@@ -160,9 +160,7 @@ def _covered(source: PathLike) -> str:
     path = Path(source) / "run.json"
     if not path.is_file():
         return ""
-    summary = read_json(path)["summary"]
-    is_recalibrated = summary.get("uncertainty") in ("fit", "domain")
-    return covered_uncertainty(parses=bool(summary.get("n_several_parses")), recalibration=is_recalibrated)
+    return covered_uncertainty(read_json(path)["summary"])
 
 
 def _shown(values: Mapping[str, Any]) -> Iterator[str | Table]:

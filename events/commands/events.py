@@ -114,14 +114,13 @@ def _shown(run: Mapping[str, Any]) -> Iterator[str | summary.Table]:
     else:
         yield from filter(None, [notes.first()])
         yield from _highest(run["counts"])
-    several_parses, recalibrated = run["n_several_parses"] > 0, run["uncertainty"] not in (None, "none")
-    covered = summary.covered_uncertainty(parses=several_parses, recalibration=recalibrated)
-    uncovered = "rule, lexicon" if several_parses else "rule, lexicon, parse"
+    covered = summary.covered_uncertainty(run)
+    uncovered = "rule, lexicon" if run["n_several_parses"] else "rule, lexicon, parse"
     plan = f"`corefsample audit plan {shlex.quote(run['out'])} --out audit` measures"
     if run["rule_error"] is None:
         yield f"The intervals cover {covered}, not errors of {uncovered} or choice of articles: {plan} the rest."
     else:
-        yield f"{REPORTED} It covers {covered} alone, the first also errors of {uncovered}: {plan} them."
+        yield f"{REPORTED} The rule's interval covers {covered}; the reader's also errors of {uncovered}: {plan} them."
     yield from filter(None, [notes.reference(), *notes.exclusions(), notes.merging(_MERGED)])
 
 

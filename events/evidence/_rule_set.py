@@ -130,7 +130,7 @@ class RuleSet:
     def texts(self) -> dict[str, str]:
         """Texts that identify rules and lexicon: names, presets and files, with checksums of their definitions."""
         rules = ", ".join(f"{rule.name}, preset {rule.preset}" for rule in self.rules)
-        models = sorted({(rule.trigger_model, rule.encoder) for rule in self.rules} - {(BY_RULES, "")})
+        models = sorted({(rule.trigger_model, rule.encoder) for rule in self.rules if rule.event_type})
         checksums = ", ".join(f"{name} [{load_trigger_model(name, encoder).checksum}]" for name, encoder in models)
         return {
             "rule": f"{rules} [{_checksum(self.rules)}]",

@@ -51,7 +51,8 @@ class TrueEvents(HtmlTable):
     ----------
     rule, lexicon, scheme, period
         Rule, lexicon, dependency scheme and length of a period: see `events.EventCounter`. They should be those of the
-        counts with which the true events are compared.
+        counts with which the true events are compared, and these counts should have ``triggers="rules"``: every trigger
+        of the rule is one of a true event.
 
     Raises
     ------

@@ -127,6 +127,7 @@ def count_corpus(inputs: Inputs, options: EventsOptions, *, on_progress: Progres
                 "uncertainty": evidence.settings.uncertainty,
                 "merged_actors": evidence.merging_summary(),
                 "triggers": evidence.excluded_triggers({rule.name: rule.preset for rule in rules.rules}),
+                "doubts_triggers": any(rule.event_type for rule in rules.rules),
                 "rule_error": tables.reference,
             }
             values = json_values(values)
