@@ -130,8 +130,10 @@ class RuleSet:
     def texts(self) -> dict[str, str]:
         """Texts that identify rules and lexicon: names, presets and files, with checksums of their definitions."""
         rules = ", ".join(f"{rule.name}, preset {rule.preset}" for rule in self.rules)
-        models = sorted({(rule.trigger_model, rule.encoder) for rule in self.rules if rule.event_type})
-        checksums = ", ".join(f"{name} [{load_trigger_model(name, encoder).checksum}]" for name, encoder in models)
+        models = sorted(
+            {(rule.trigger_model, rule.encoder, rule.model_checksum) for rule in self.rules if rule.event_type}
+        )
+        checksums = ", ".join(f"{model[0]} [{load_trigger_model(*model).checksum}]" for model in models)
         return {
             "rule": f"{rules} [{_checksum(self.rules)}]",
             "lexicon": f"{self.lexicon.source} [{_checksum(_content(self.lexicon))}]",

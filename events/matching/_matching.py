@@ -433,7 +433,8 @@ class RuleReading:
     def __init__(self, parse: ParseReading, rule: Rule) -> None:
         self.parse = parse
         self._rule = rule
-        model = None if rule.trigger_model == BY_RULES else load_trigger_model(rule.trigger_model, rule.encoder)
+        of_model = rule.trigger_model, rule.encoder, rule.model_checksum
+        model = None if rule.trigger_model == BY_RULES else load_trigger_model(*of_model)
         frames = [(frame, parse.index.triggers(frame)) for frame in rule.frames]
         of_rule = {token for frame, triggers in frames if frame.name != LEARNED for token in triggers}
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import lru_cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from io import BytesIO
 from math import exp
 from pathlib import Path
@@ -201,9 +202,8 @@ class TriggerModel:
         write_bytes(path, content.getvalue(), overwrite=True)
 
 
-@cache
-def load_trigger_model(name: str, encoder: str = "") -> TriggerModel:
-    """Load a trigger model, once for a process: "words" of the package, or a path.
+def load_trigger_model(name: str, encoder: str = "", checksum: str = "") -> TriggerModel:
+    """Load a trigger model, once for a process and content: "words" of the package, or a path.
 
     Parameters
     ----------
@@ -211,29 +211,33 @@ def load_trigger_model(name: str, encoder: str = "") -> TriggerModel:
         Name or path of the model.
     encoder
         Folder of the encoder; "" for a model without one.
+    checksum
+        CRC-32 of the model's file, as rules have it; by default that of the file as it is now.
 
     Raises
     ------
     ParameterError
         If the libraries of encoders are not installed.
     InputError
-        If a file cannot be read, or the model was fitted with another encoder.
+        If a file cannot be read or has another checksum, or the model was fitted with another encoder.
     """
-    variant = "encoder" if encoder else name  # of the package
-    is_shipped = name in SHIPPED_MODELS
-    source = files("events.data").joinpath(f"triggers/{variant}.npz") if is_shipped else Path(name)
+    return _loaded(name, encoder, checksum or model_checksum(name, encoder))
+
+
+@lru_cache(maxsize=4)
+def _loaded(name: str, encoder: str, checksum: str) -> TriggerModel:
+    source, data = _model_file(name, encoder)
+    if f"{crc32(data):08x}" != checksum:
+        raise InputError("must not change while documents are counted, got another content", place=str(source))
     try:
-        data = source.read_bytes()
         with np.load(BytesIO(data), allow_pickle=False) as content:
             weights = content["weights"] * content["scale"]
             rows = {feature: row for row, feature in enumerate(content["features"].tolist())}
             lemmas, types = frozenset(content["lemmas"].tolist()), tuple(content["types"].tolist())
             fitted_with = str(content["encoder"]) if "encoder" in content else ""
             of_vectors = content["of_vectors"].astype(np.float32) if fitted_with else np.zeros((0, 0), np.float32)
-    except (OSError, ValueError, KeyError, BadZipFile) as error:
-        hint = f"{', '.join(SHIPPED_MODELS)} or {BY_RULES} need no file"
-        raise InputError(f"cannot be read as a trigger model: {error}", place=str(source), hint=hint) from None
-    checksum = f"{crc32(data):08x}"
+    except (ValueError, KeyError, EOFError, BadZipFile) as error:
+        raise _unreadable(source, error) from None
     if not encoder and fitted_with:
         next_step = ParameterHint("encoder", "names the folder of the encoder with which it was fitted")
         raise InputError("must be a trigger model without an encoder, got one with", place=str(source), hint=next_step)
@@ -248,6 +252,27 @@ def load_trigger_model(name: str, encoder: str = "") -> TriggerModel:
     return TriggerModel(types, rows, weights, lemmas, f"{checksum} {loaded.checksum}", loaded, of_vectors)
 
 
+def model_checksum(name: str, encoder: str = "") -> str:
+    """CRC-32 of a trigger model's file as it is now; raises InputError if the file cannot be read."""
+    return f"{crc32(_model_file(name, encoder)[1]):08x}"
+
+
+def _model_file(name: str, encoder: str) -> tuple[Traversable, bytes]:
+    """File of a trigger model, and its content."""
+    variant = "encoder" if encoder else name  # of the package
+    is_shipped = name in SHIPPED_MODELS
+    source = files("events.data").joinpath(f"triggers/{variant}.npz") if is_shipped else Path(name)
+    try:
+        return source, source.read_bytes()
+    except OSError as error:
+        raise _unreadable(source, error) from None
+
+
+def _unreadable(source: Traversable, error: Exception) -> InputError:
+    hint = f"{', '.join(SHIPPED_MODELS)} or {BY_RULES} need no file"
+    return InputError(f"cannot be read as a trigger model: {error}", place=str(source), hint=hint)
+
+
 def with_trigger_model(rule: Rule, name: str, encoder: str = "") -> Rule:
     """The rule with a trigger model, if the model knows its event type; otherwise the rule itself.
 
@@ -256,7 +281,8 @@ def with_trigger_model(rule: Rule, name: str, encoder: str = "") -> Rule:
     """
     if name == BY_RULES and encoder:
         raise ParameterError("must be a model with an encoder, got rules", parameter="triggers")
-    model = None if name == BY_RULES else load_trigger_model(name, encoder)
+    checksum = "" if name == BY_RULES else model_checksum(name, encoder)
+    model = load_trigger_model(name, encoder, checksum) if checksum else None
     is_fit = rule.preset == DEFAULT_PRESET and rule.language in ("", ENGLISH)
     types = () if model is None or not is_fit else model.types
     of_users = (rule.name,) if name not in SHIPPED_MODELS else ()
@@ -274,10 +300,11 @@ def with_trigger_model(rule: Rule, name: str, encoder: str = "") -> Rule:
             roles[role][scheme.name] = tuple(dict.fromkeys((*of_verbs, *of_nouns)))
     learned = Frame(LEARNED, model.lemmas, (), frozenset(PREDICATES), roles)
     frames = rule.frames if "." in rule.name else (*rule.frames, learned)  # a rule of a single frame has no other
-    return replace(rule, trigger_model=name, encoder=encoder, event_type=event_type, frames=frames)
+    chosen = {"trigger_model": name, "encoder": encoder, "model_checksum": checksum, "event_type": event_type}
+    return replace(rule, **chosen, frames=frames)  # type: ignore[arg-type]
 
 
 def without_trigger_model(rule: Rule) -> Rule:
     """The rule without the trigger model that `with_trigger_model` added."""
     frames = tuple(frame for frame in rule.frames if frame.name != LEARNED)
-    return replace(rule, trigger_model=BY_RULES, encoder="", event_type="", frames=frames)
+    return replace(rule, trigger_model=BY_RULES, encoder="", model_checksum="", event_type="", frames=frames)

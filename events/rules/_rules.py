@@ -160,6 +160,8 @@ class Rule:
         frames and the conditions decide.
     encoder
         Folder of the encoder of the trigger model; empty without one.
+    model_checksum
+        CRC-32 of the file of the trigger model; empty without one.
     event_type
         Event type of the trigger model; empty without one.
     """
@@ -188,6 +190,7 @@ class Rule:
     language: str = ""
     trigger_model: str = BY_RULES
     encoder: str = ""
+    model_checksum: str = ""
     event_type: str = ""
 
     @property

@@ -41,8 +41,8 @@ _PACKAGES = tuple(Path(package.__path__[0]) for package in (corefsample, events)
 _TICK = 2_000_000_000  # nanoseconds
 _NOT_IN_OUTPUTS = ("workers", "scheduler", "worker_timeout", "threads", "part_size", "overwrite")  # options
 _PIPELINE = "SPACY"  # placeholder of the option that names a pipeline
-_NAMING_FOLDERS = (_PIPELINE, "AUDIT")
-_NAMING_FILES = (*_NAMING_FOLDERS, "FILE", "RULE")
+_NAMING_FOLDERS = (_PIPELINE, "AUDIT", "FOLDER")
+_NAMING_FILES = (*_NAMING_FOLDERS, "FILE", "RULE", "MODEL")
 _checksums_so_far: dict[str, list[Any]] = {}  # size, time of change and checksum of files that this process read
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from command_line import Calls
@@ -151,7 +152,10 @@ def test_a_repeated_command_does_nothing_until_something_changes_on_which_it_dep
     rule, scored, out = tmp_path / "own.yaml", tmp_path / "scored.jsonl", tmp_path / "run"
     shutil.copy(PROJECT / "events" / "data" / "rules" / "attack.yaml", rule)
     shutil.copy(corpus, scored)
-    command = ["events", scored, "--rule", rule, "--samples", 20, "--no-pictures", "--rule-error", "none", "--out", out]
+    model = tmp_path / "words.npz"
+    shutil.copy(PROJECT / "events" / "data" / "triggers" / "words.npz", model)
+    command = ["events", scored, "--rule", rule, "--triggers", model, "--samples", 20, "--no-pictures", "--out", out]
+    command += ["--rule-error", "none"]
     first = json.loads(call.good(*command, "--json"))
     n_runs, count = [], events.runs._count_run.count_corpus
     monkeypatch.setattr(
@@ -172,6 +176,7 @@ def test_a_repeated_command_does_nothing_until_something_changes_on_which_it_dep
     changes: dict[str, Callable[[], object]] = {
         "an input of the same size and time": lambda: _with_a_space_moved(scored),
         "a rule": lambda: rule.write_text(rule.read_text().replace("\n", "\r\n", 1), newline=""),
+        "a trigger model": lambda: np.savez(model, **dict(np.load(model))),  # the same, without compression
         "a table": lambda: (out / "counts.csv").write_bytes(b""),
         "a missing table": (out / "evidence.parquet").unlink,
         "a part": lambda: next(out.glob("parts/*/*.arrow")).write_bytes(b""),
@@ -181,8 +186,10 @@ def test_a_repeated_command_does_nothing_until_something_changes_on_which_it_dep
     for name, change in changes.items():
         assert is_repeated(), name
         change()
-        overwrite = ["--overwrite"] * (name == "a rule")
-        assert not is_repeated(*overwrite), name
+        are_settings = name in ("a rule", "a trigger model")
+        if are_settings:  # of another run, which is refused without this option
+            assert call(*command)[0] == 2, name
+        assert not is_repeated(*["--overwrite"] * are_settings), name
     assert is_repeated()
     assert "samples 20, not 30" in call(*command, "--samples", 30)[2]
 
