@@ -88,7 +88,7 @@ def test_an_audit_from_plan_to_tables(run: Path, tmp_path: Path) -> None:
     ]
     record = json.loads((folder / "audited.json").read_text())
     assert record["summary"]["plan"] == first["plan"]
-    assert "95% model band (coreference only)" in (folder / "audited.svg").read_text(encoding="utf-8")
+    assert "95% model band (coreference and triggers)" in (folder / "audited.svg").read_text(encoding="utf-8")
     wrong = pd.read_csv(folder / "disagreements.csv")
     assert (wrong["label"] == "yes").all()
     assert wrong["probability"].is_monotonic_increasing
