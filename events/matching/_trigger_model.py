@@ -29,7 +29,7 @@ from corefsample.files._paths import PathLike
 from corefsample.languages._language import ENGLISH
 from corefsample.syntax._paths import ParseView
 from corefsample.syntax._schemes import SCHEMES
-from events.rules._rules import BY_RULES, DEFAULT_PRESET, Frame, Rule, is_shipped_rule
+from events.rules._rules import BY_RULES, DEFAULT_PRESET, Frame, Rule, is_shipped_rule, load_rules
 
 if TYPE_CHECKING:
     from events.matching._encoder import SentenceEncoder
@@ -276,8 +276,8 @@ def _unreadable(source: Traversable, error: Exception) -> InputError:
 def with_trigger_model(rule: Rule, name: str, encoder: str = "") -> Rule:
     """The rule with a trigger model, if the model knows its event type; otherwise the rule itself.
 
-    The type of a rule of the package is its name, or the rule that it extends; that of a user's rule is its name, in
-    models of users only. Predicates that are no triggers of the rule have the roles of its frames of verbs and nouns.
+    The type of a rule of the package is its name, or the rule that it extends if it has the same triggers; that of a
+    user's rule is its name, in models of users only. Predicates that are no triggers of the rule have the roles of its frames of verbs and nouns.
     """
     if name == BY_RULES and encoder:
         raise ParameterError("must be a model with an encoder, got rules", parameter="triggers")
@@ -287,7 +287,9 @@ def with_trigger_model(rule: Rule, name: str, encoder: str = "") -> Rule:
     types = () if model is None or not is_fit else model.types
     of_users = (rule.name,) if name not in SHIPPED_MODELS else ()
     names = (rule.source, *rule.bases) if is_shipped_rule(rule.source) else of_users
-    event_type = next((each for each in names if each in types), "")
+    known = (each for each in names if each in types)
+    same = (rule.source, *of_users)
+    event_type = next((each for each in known if each in same or load_rules(each).triggers == rule.triggers), "")
     if model is None or not event_type:
         return rule
     with_verbs = (each for each in rule.frames if "VERB" in each.upos and each.lemmas and not each.required)

@@ -66,7 +66,13 @@ def test_a_file_keeps_the_model_but_for_the_rounding_of_weights(tmp_path: Path) 
 def test_only_the_preset_asserted_of_shipped_rules_of_known_types_has_a_model() -> None:
     assert tm.with_trigger_model(load_rules("kill"), "words").trigger_model == "words"
     assert tm.with_trigger_model(load_rules("attack_target"), "words").event_type == "attack"
-    for rule in (load_rules("kill", "paper"), load_rules("kill", "extended"), load_rules("es/attack")):
+    # It extends a rule of a known type with triggers of its own.
+    for rule in (
+        load_rules("police_action"),
+        load_rules("kill", "paper"),
+        load_rules("kill", "extended"),
+        load_rules("es/attack"),
+    ):
         assert tm.with_trigger_model(rule, "words") is rule
 
 
