@@ -277,7 +277,8 @@ def with_trigger_model(rule: Rule, name: str, encoder: str = "") -> Rule:
     """The rule with a trigger model, if the model knows its event type; otherwise the rule itself.
 
     The type of a rule of the package is its name, or the rule that it extends if it has the same triggers; that of a
-    user's rule is its name, in models of users only. Predicates that are no triggers of the rule have the roles of its frames of verbs and nouns.
+    user's rule is its name, in models of users only. Predicates that are no triggers of the rule have the roles of its
+    frames of verbs and nouns.
     """
     if name == BY_RULES and encoder:
         raise ParameterError("must be a model with an encoder, got rules", parameter="triggers")
