@@ -28,11 +28,12 @@ LEXICON = Path(__file__).parent / "muc_organisations.yaml"
 ACCOMPLISHED = "ACCOMPLISHED"
 
 
-def scored_reports(news: Path, folder: Path, pipeline: str, case: str, parses: int, n_reports: int | None) -> Path:
+def scored_reports(
+    news: Path, folder: Path, pipeline: str, case: str, parses: int | None, n_reports: int | None
+) -> Path:
     """The scored file of the (first) reports in a folder; made if it is not there."""
-    scored = (
-        folder / f"{news.name.partition('.')[0]}-{Path(pipeline).name}-{case}-{parses}-{n_reports or 'all'}.parquet"
-    )
+    names = news.name.partition(".")[0], Path(pipeline).name, case, str(parses or "usual"), str(n_reports or "all")
+    scored = folder / f"{'-'.join(names)}.parquet"
     if not scored.exists():
         reports = pd.read_csv(news, dtype=str, keep_default_na=False).head(n_reports)
         reports["date"] = reports["date"].where(reports["date"] != "", "1990-01-01")  # dates decide nothing here
@@ -43,7 +44,7 @@ def scored_reports(news: Path, folder: Path, pipeline: str, case: str, parses: i
         reports[["doc_id", "date", "text"]].to_csv(source, index=False)
         command = ["corefsample", "score", str(source), "--out", str(scored), "--pipeline", pipeline, "--workers", "1"]
         command += [] if case == "truecased" else ["--as-written"]
-        subprocess.run([*command, "--parses", str(parses)], check=True)
+        subprocess.run([*command, *([] if parses is None else ["--parses", str(parses)])], check=True)
     return scored
 
 
@@ -98,7 +99,7 @@ def main() -> None:
     cases = ["truecased", "as-came", "lower"]
     parser.add_argument("--case", choices=cases, default="truecased", help="what is parsed")
     parser.add_argument("--reports", type=int, help="the first reports alone")
-    parser.add_argument("--parses", type=int, default=1)
+    parser.add_argument("--parses", type=int, help="drawn of each report; by default its usual parse")
     parser.add_argument("--rule", default="violence", help="a shipped rule or a file")
     parser.add_argument("--preset")
     parser.add_argument("--lexicon", default=str(LEXICON))

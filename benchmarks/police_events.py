@@ -64,14 +64,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--scored", type=Path, help="a scored file of the articles, instead of scoring them")
     parser.add_argument("--pipeline", default="en_core_web_sm")
-    parser.add_argument("--parses", type=int, default=1)
+    parser.add_argument("--parses", type=int, help="drawn of each article; by default its usual parse")
     parser.add_argument("--samples", type=int, default=200)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         scored = options.scored or Path(folder) / "scored.parquet"
         if options.scored is None:
             command = ["corefsample", "score", str(DATA / "news.csv.gz"), "--out", str(scored)]
-            command += ["--pipeline", options.pipeline, "--parses", str(options.parses)]
+            command += ["--pipeline", options.pipeline]
+            command += [] if options.parses is None else ["--parses", str(options.parses)]
             subprocess.run(command, check=True)
         markdown("Events of the police", table(scored, options.samples), digits=2)
 
