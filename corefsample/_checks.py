@@ -1,7 +1,5 @@
 """Checks of parameters; each failure raises ParameterError with parameter, rule and value."""
 
-from __future__ import annotations
-
 import contextlib
 import datetime
 import math

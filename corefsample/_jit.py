@@ -3,8 +3,6 @@
 # Numba has no types for its caches.
 # mypy: disable-error-code="no-untyped-call"
 
-from __future__ import annotations
-
 import hashlib
 import importlib
 import logging

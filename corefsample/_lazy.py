@@ -1,7 +1,5 @@
 """Libraries and names that load at their first use, and errors that say how to install a missing library."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Processors, free memory, and worker processes of the machine."""
 
-from __future__ import annotations
-
 import multiprocessing
 import multiprocessing.connection
 import os

@@ -1,7 +1,5 @@
 """Keys of random streams, one for each (seed, doc_id), and the Monte Carlo error of shares of samples."""
 
-from __future__ import annotations
-
 import hashlib
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Random words of a counter-based generator: SplitMix64, for use in other kernels."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from corefsample._arrays import Words

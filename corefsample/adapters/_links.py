@@ -3,8 +3,6 @@
 The links are an `AntecedentDistribution` over the rows of the system's scores until the mentions are sorted.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import datetime
 import itertools

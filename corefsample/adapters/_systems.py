@@ -4,8 +4,6 @@ Systems that link spans are fastcoref, the e2e-coref family (AllenNLP, c2f, core
 model and spacy-experimental's component link words.
 """
 
-from __future__ import annotations
-
 import contextlib
 import datetime
 from collections.abc import Iterator, Mapping, Sequence

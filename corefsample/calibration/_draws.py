@@ -9,8 +9,6 @@ Errors are on their additive scale: for norm "rms" the mean square, whose root t
 Draws are made in chunks to bound memory; the size of the chunks cannot change the result.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Recalibrators of predictions (isotonic regression, Platt scaling, beta calibration) and their base class."""
 
-from __future__ import annotations
-
 import logging
 from abc import ABC, abstractmethod
 from typing import Any, Literal, Self

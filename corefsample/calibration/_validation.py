@@ -1,7 +1,5 @@
 """Checks of prediction-label pairs, of the ids of their blocks, and of norms, levels and seeds."""
 
-from __future__ import annotations
-
 from typing import Any, Literal, cast
 
 import numpy as np

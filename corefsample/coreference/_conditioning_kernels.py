@@ -13,8 +13,6 @@ a sample depends on nothing but the key and its number, and not on mentions afte
 have one such stream per chain and block of samples.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -9,8 +9,6 @@ Legend of dimensions and names
 Alias tables append NEW to the candidates, so the table of mention i begins at indptr[i] + i.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Rules of the format on dates, mentions and parses; descriptions of broken rules; rejected documents."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Names of files: one or several, globs, endings and the formats that they stand for."""
 
-from __future__ import annotations
-
 import errno
 import glob
 import io

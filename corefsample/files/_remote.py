@@ -4,8 +4,6 @@ A URL is a scheme with "://": s3://bucket/key, gs://bucket/key, https://host/pat
 Credentials and endpoints are those of fsspec's configuration and of the services' own libraries.
 """
 
-from __future__ import annotations
-
 import errno
 import glob
 import io

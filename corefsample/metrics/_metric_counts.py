@@ -1,7 +1,5 @@
 """Alignment of mentions of key and response, counts of each clustering metric by sample, and scores of these counts."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal

@@ -9,8 +9,6 @@ Legend of dimensions and names
     responses[s, i]                : label of mention i in sample s, -1 where the response has no such mention
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from corefsample._arrays import Floats, Ints, Ints32

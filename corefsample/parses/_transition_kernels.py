@@ -7,8 +7,6 @@ Legend of dimensions and names
     g : group of transitions that are valid in the same states
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

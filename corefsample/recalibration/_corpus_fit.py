@@ -1,7 +1,5 @@
 """A recalibration fitted to a corpus with its uncertainty, and the documents to which it can be applied."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any

@@ -9,8 +9,6 @@ Derivatives are in the log temperature (place 0) and in each offset (row-major, 
 first and on the offsets of its own kind only.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Documents with gold, and their losses under a recalibration, with derivatives in its parameters."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor

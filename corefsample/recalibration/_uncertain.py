@@ -1,7 +1,5 @@
 """A recalibration with its uncertainty, of its fit and of the domain that it is applied to, and its records."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass

@@ -1,7 +1,5 @@
 """Scorers by name or path, and their training."""
 
-from __future__ import annotations
-
 import hashlib
 import math
 import os

@@ -1,7 +1,5 @@
 """What a scorer of antecedents is: words and mentions in, distributions over antecedents out; and the shipped ones."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources

@@ -10,8 +10,6 @@ Legend of dimensions and names
     steps[c]      : how much c * log(c) grows where c becomes c + 1
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from corefsample._arrays import Floats, Ints, Ints32

@@ -5,8 +5,6 @@ compiled loops can use those as constants. Models are trained on the codes, so `
 of the hash in a model file. Numbers without a source were chosen for this project.
 """
 
-from __future__ import annotations
-
 from collections import namedtuple
 from typing import Any, Protocol, cast
 

@@ -8,8 +8,6 @@ Legend
     marker : the adposition that marks the token (of Paris, in the end), -1 without one
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from corefsample._arrays import Bools, Ints32

@@ -15,8 +15,6 @@ What cannot corefer
     Two mentions whose places in the parse, or whose names of countries, rule it out: see `cannot_link_pairs`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache

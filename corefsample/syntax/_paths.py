@@ -27,8 +27,6 @@ about neighbouring clauses and contrasts are replaced. Parsers of English hang a
 denies another noun ("arrested the cook, not the waiter").
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace

@@ -5,8 +5,6 @@ lemma and the part of speech, so models trained on one sort of parse read the ot
 recalibration by kind of link, are those of the mentions' heads, and equal in all dependency schemes.
 """
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache

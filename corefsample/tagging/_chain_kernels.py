@@ -12,8 +12,6 @@ Each row of weights is scaled to a maximum of 1. A chain is exact if no weight a
 can have underflowed then.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from corefsample._arrays import Bools, Floats, Ints, Ints32

@@ -5,8 +5,6 @@ sixth digit. CRFsuite's file, which is read here instead, contains them as 64-bi
 feature, and two tables of texts.
 """
 
-from __future__ import annotations
-
 import os
 import struct
 import tempfile

@@ -5,8 +5,6 @@ A model file is NumPy's .npz; loading runs no code from it. Its "header" is a JS
 have the names of the fields of `FittedTags`.
 """
 
-from __future__ import annotations
-
 import inspect
 import io
 import json

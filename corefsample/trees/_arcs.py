@@ -6,8 +6,6 @@ Legend of dimensions and names
     log_roots (n,)       : scores of the root, shifted as the rows are, then to a maximum of 0
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """The program `corefsample`: its commands, and its handling of errors."""
 
-from __future__ import annotations
-
 import gc
 import os
 import signal

@@ -10,8 +10,6 @@ Examples
   corefsample rule new blast --pipeline en_gum_ud --actor - --example "A bomb exploded."
 """
 
-from __future__ import annotations
-
 from corefsample.errors import ParameterError
 from events import _options as shared
 from events._summary import Pairs, Summary

@@ -8,8 +8,6 @@ Examples
   corefsample warm-up
 """
 
-from __future__ import annotations
-
 import tempfile
 import time
 from pathlib import Path

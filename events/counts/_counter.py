@@ -1,7 +1,5 @@
 """The event counter, which validates documents and collects the evidence of their events; counters can be merged."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 from collections import deque

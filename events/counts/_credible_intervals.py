@@ -1,7 +1,5 @@
 """Distributions of counts of independent documents, and their credible intervals."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """The evidence as arrays: which event is possible in which document, and in how many samples it is true."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Validation of documents before counting: date, tokens, language, doc_id and the recalibration of their scores."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The evidence of one document: a row for each event that is possible, with what makes it true."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence

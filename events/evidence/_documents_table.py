@@ -1,7 +1,5 @@
 """The table of documents: a row for each document, with or without events, and how often coreference merges actors."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any

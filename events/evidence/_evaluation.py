@@ -1,7 +1,5 @@
 """Events of one document: their probabilities, with Monte Carlo errors, from matches and sampled clusterings."""
 
-from __future__ import annotations
-
 import datetime
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

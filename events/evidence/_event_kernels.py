@@ -15,8 +15,6 @@ Legend of dimensions and names
     members      : (g, a, c)  codes of a, -1 after the last
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Inline examples of rule files, checked with the same matching and evaluation as documents."""
 
-from __future__ import annotations
-
 import datetime
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """What is counted: rules with different names, the lexicon of their actors, and outcomes, checked together."""
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Reports on files of scored mentions and on files of news."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Reports on files, with their problems, and a description of the installation."""
 
-from __future__ import annotations
-
 import os
 import platform
 import re

@@ -1,7 +1,5 @@
 """Reports on files of rules, outcomes and lexicons, and on the hits of a rule and a lexicon in a corpus."""
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from collections.abc import Sequence

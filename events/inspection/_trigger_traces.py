@@ -1,7 +1,5 @@
 """Triggers of scored documents with the reasons why they make an event, or do not: of all documents, or of some."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import heapq

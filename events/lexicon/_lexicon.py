@@ -1,7 +1,5 @@
 """Lexicons: find the names, nouns and titles of countries and other actors among the tokens of a document."""
 
-from __future__ import annotations
-
 import datetime
 import functools
 import os

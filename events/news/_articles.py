@@ -3,8 +3,6 @@
 NITF XML (New York Times Annotated Corpus) is read by the module `_nitf`.
 """
 
-from __future__ import annotations
-
 import csv
 import datetime
 import json

@@ -1,7 +1,5 @@
 """Dated articles, and the validation of their fields for all file formats."""
 
-from __future__ import annotations
-
 import datetime
 import numbers
 from collections.abc import Callable, Mapping

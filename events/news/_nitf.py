@@ -18,8 +18,6 @@ References
 Sandhaus (2008), The New York Times Annotated Corpus Overview, LDC2008T19, section 2.2.
 """
 
-from __future__ import annotations
-
 import gzip
 import os
 import re

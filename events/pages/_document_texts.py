@@ -16,8 +16,6 @@ events    by number of the actor: instances, descriptions and reasons, as in `pl
 ===== ====================================================================================================
 """
 
-from __future__ import annotations
-
 import datetime
 import json
 import os

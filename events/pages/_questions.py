@@ -4,8 +4,6 @@ Both are made from the rules of a run: the clauses and the codebook of a rule fi
 the lexicon, and the conditions that the preset excludes.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 

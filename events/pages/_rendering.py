@@ -4,8 +4,6 @@
 without data, to which the page adds the counts.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """The page of a report: one self-contained HTML file that loads nothing from the network."""
 
-from __future__ import annotations
-
 import functools
 import json
 import logging

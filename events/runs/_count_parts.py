@@ -1,7 +1,5 @@
 """Parts of a corpus, which are files or row groups; each is counted in any process and stored under a content key."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import json

@@ -4,8 +4,6 @@ All sums are sums of integers and all rows are in the order of date, document an
 the parts, on the processes that computed them, or on the order of the documents.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import logging
 import time

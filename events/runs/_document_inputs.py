@@ -1,7 +1,5 @@
 """The documents of files of any kind that the project reads: scored mentions, annotated corpora, dated news."""
 
-from __future__ import annotations
-
 import datetime
 import hashlib
 import os

@@ -1,7 +1,5 @@
 """Parts of a job, computed by this process, by processes of this machine, or by the workers of a Dask scheduler."""
 
-from __future__ import annotations
-
 import importlib.util
 import logging
 import multiprocessing

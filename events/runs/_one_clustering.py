@@ -1,7 +1,5 @@
 """Documents with the entities of one clustering: writing them to annotated formats, and scoring them against gold."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence

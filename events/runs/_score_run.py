@@ -1,7 +1,5 @@
 """The job of `corefsample score`, which reads annotated documents or news and writes a file of scored mentions."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """Corpora to train on, and scores of documents by models that were trained without them, fold by fold."""
 
-from __future__ import annotations
-
 import hashlib
 import logging
 import os

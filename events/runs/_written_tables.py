@@ -1,7 +1,5 @@
 """The tables and pictures of a run; their bytes do not depend on the order in which documents were counted."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor

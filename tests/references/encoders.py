@@ -1,7 +1,5 @@
 """A tiny encoder in an ONNX file, which is written byte by byte."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -5,8 +5,6 @@ closes the bracket of its name that was opened last. So mentions of different en
 and mentions of one entity may nest or share a span, but not cross.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field

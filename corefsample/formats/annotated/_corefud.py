@@ -21,8 +21,6 @@ References
 Nedoluzhko et al. (2022), CorefUD 1.0: Coreference Meets Universal Dependencies; format: ufal.mff.cuni.cz/corefud.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import re

@@ -1,7 +1,5 @@
 """CorefUD: from the lines of a CoNLL-U file to annotated documents."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -3,8 +3,6 @@
 The reader also enforces two rules that JSON libraries do not enforce: numbers are finite, and no key repeats.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """Reader and writer of pre-scored mention files as Parquet: one document per row, lists in list columns."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Reading pre-scored mention files of any format: a stream of checked documents."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 

@@ -1,7 +1,5 @@
 """Writing pre-scored mention files: each appears under its name only when it is complete."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator

@@ -3,8 +3,6 @@
 Legend as in `corefsample.scorers.log_linear._mention_kernels`.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from corefsample._arrays import Bools, Ints32, Words32

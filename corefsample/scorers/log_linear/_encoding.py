@@ -38,8 +38,6 @@ Atoms of a pair
     score is raised by `GOVERNOR_BONUSES`).
 """
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ A count of events depends on few mentions near each other, in texts that may be 
 whole documents alone is too sure of links there. Windows are short texts with the annotation of the whole.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ numbers, so `feature_codes` is part of the hash in a model file: a changed numbe
 of misread. Numbers without a source were chosen for this project.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from corefsample.syntax._codes import numbered, word_codes

@@ -6,8 +6,6 @@ Legend
     the scores of mention i stand at i (i - 1) / 2 + k in arrays of pairs, n (n - 1) / 2 long
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

@@ -7,8 +7,6 @@ Legend
     atoms[i, atom], facts[i, fact] : uint32, columns of `Atom` and `Fact`; 0 where there is nothing to say
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

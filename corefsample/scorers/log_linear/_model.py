@@ -13,8 +13,6 @@ vocabulary.npy
 The bytes depend only on the model, not on time or name.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import os

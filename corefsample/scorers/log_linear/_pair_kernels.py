@@ -5,8 +5,6 @@ Legend
 Other names as in `corefsample.scorers.log_linear._mention_kernels`.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

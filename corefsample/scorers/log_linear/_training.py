@@ -5,8 +5,6 @@ The likelihood does not depend on which gold antecedent has the probability, nor
 links, but the marginals do.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence

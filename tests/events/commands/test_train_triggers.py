@@ -1,7 +1,5 @@
 """`corefsample train-triggers`: from texts with answers to a model, and to P that predicates report events."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The encoder: vectors of words and sentences against a plain computation, and what it rejects."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

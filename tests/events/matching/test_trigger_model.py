@@ -1,7 +1,5 @@
 """The trigger model: features, probabilities, files, and the fit to texts with answers."""
 
-from __future__ import annotations
-
 from math import exp
 from pathlib import Path
 
