@@ -91,7 +91,7 @@ def run_explain(
     from events.evidence._rule_set import RuleSet
     from events.inspection._trigger_traces import explain_triggers
     from events.runs._count_parts import checked_contents, corpus_recalibration
-    from events.runs._count_run import definitions_of_run
+    from events.runs._count_run import definitions_of_run, reader_probabilities
 
     options = options or ExplainOptions()
     selection = options.subset("doc_id", "actor", "trigger", "sample", "scheme", "seed")
@@ -106,6 +106,7 @@ def run_explain(
         selection |= {
             **counting.subset("scheme", "seed", "n_samples"),
             "has_coreference": counting.coreference != "none",
+            "readers": reader_probabilities(folders[0]),
         }
         if counting.coreference != "none":
             selection["recalibration"] = corpus_recalibration(counting, checked_contents(counting))
@@ -148,7 +149,8 @@ def _shares(trigger: ExplainedTrigger, n_samples: int) -> str:
         by_default = {"default": " by default", "both": " in several ways"}.get(event["filled"], "")
         stand_ins = f"; {event['stand_ins']}" if event["stand_ins"] else ""
         reasons = f"; without it: {event['reasons']}" if event["reasons"] else ""
-        figures = f"{event['probability']:.3f} (MC error {event['mc_se']:.3f}{stand_ins}{reasons})"
+        reader = f"; a reader says yes {event['reader_probability']:.3f}" if event["reader_probability"] else ""
+        figures = f"{event['probability']:.3f} (MC error {event['mc_se']:.3f}{reader}{stand_ins}{reasons})"
         shares.append(f"{event['actors']}{by_default} {figures}")
     return f"{', '.join(shares) or '0'}, of the document in {n_samples:,} samples"
 

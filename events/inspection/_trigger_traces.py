@@ -117,6 +117,7 @@ def explain_triggers(
     n_samples: int = 1000,
     recalibration: CorpusRecalibration | None = None,
     has_coreference: bool = True,
+    readers: Mapping[tuple[str, str, str], float] | None = None,
     on_progress: Progress | None = None,
 ) -> tuple[dict[str, Any], list[ExplainedTrigger]]:
     """Trace the triggers of rules in scored documents, and draw some to show with the events of their documents.
@@ -141,6 +142,8 @@ def explain_triggers(
     n_samples, recalibration, has_coreference
         Number of samples of each document, recalibration of the scores (by default the one that the documents name),
         and false if each mention is an entity, as in the run that is explained.
+    readers
+        Probability that a reader sees an event, by doc_id, event and actors; by default unknown.
     on_progress
         Function that is called after each batch with the bytes read, the bytes of all files, and the documents read.
 
@@ -178,7 +181,7 @@ def explain_triggers(
 
     def events_of(batch: DocumentBatch, name: str) -> list[dict[str, Any]] | None:
         first = next(row for row in batch.firsts.tolist() if batch.doc_ids[row] == name)
-        return _document_events(batch.take(batch.parses(first)), finder, recalibrated, actor)
+        return _document_events(batch.take(batch.parses(first)), finder, recalibrated, actor, readers or {})
 
     def faults_of(batch: DocumentBatch) -> Mapping[int, Fault]:
         nonlocal recalibrated
@@ -250,7 +253,11 @@ def _triggers(
 
 
 def _document_events(
-    document: DocumentBatch, finder: RuleFinder, recalibration: CorpusRecalibration, actor: str | None
+    document: DocumentBatch,
+    finder: RuleFinder,
+    recalibration: CorpusRecalibration,
+    actor: str | None,
+    readers: Mapping[tuple[str, str, str], float],
 ) -> list[dict[str, Any]] | None:
     """Events of a document, by default of all actors: see `ExplainedTrigger.events`."""
     matches, faults = finder.match(document)
@@ -265,6 +272,7 @@ def _document_events(
             "actors": f"{event}: {key.name}" if finder.outcomes or len(finder.matcher.rules) > 1 else key.name,
             **{column: row[column] for column in ("probability", "mc_se", "reasons", "filled")},
             "stand_ins": SEPARATOR.join(m for m in row["actor_mentions"].split(SEPARATOR) if STAND_IN in m),
+            "reader_probability": readers.get((row["doc_id"], event, key.name)),
         }
         for (event, key), row in zip(keys, rows, strict=True)
         if row["probability"] and (actor is None or actor in key)

@@ -27,11 +27,11 @@ from events._options import Progress, fields_of
 from events._summary import json_values
 from events.counts._event_counts import CountsOfRules
 from events.counts._evidence import Evidence, read_evidence, with_outcomes
-from events.counts._run_tables import verified_record
+from events.counts._run_tables import run_table, verified_record
 from events.evidence._acceptance import DUPLICATE
 from events.evidence._columns import UNDATED
 from events.evidence._rule_set import RuleSet
-from events.rule_error._counts import CountTables, tables_with_error
+from events.rule_error._counts import READER, CountTables, actor_of, tables_with_error
 from events.rule_error._model import NO_RULE_ERROR, reference_file, reference_model
 from events.rules._format import Outcome
 from events.runs._count_parts import CountPart, checked_contents, file_parts, loaded_rules, require_dates, settings_of
@@ -254,13 +254,13 @@ def count_again(run: PathLike, options: CountAgainOptions) -> dict[str, Any]:
         by=options.by,
         level=options.level or arguments["level"],
         interval=options.interval or arguments["interval"],
-        all_periods=options.all_periods,
+        all_periods=options.all_periods or arguments["all_periods"],
     )
     selected = CountsOfRules(tuple(each for each in counts.of_rules if each.event in events), counts.roles)
     tables = CountTables.of(selected, options.compare or (), options.compare_periods or ())
     if record["summary"].get("rule_error") is not None:
         model, settings = reference_model(arguments["rule_error"], tuple(arguments["reference"])), evidence.settings
-        tables = tables_with_error(tables, model, settings.kinds, record["rule"]["kin"], seed=settings.seed)
+        tables = tables_with_error(tables, model, settings.kinds, record["rule"].get("kin", {}), seed=settings.seed)
     with RunFolder(options.out, overwrite=options.overwrite) as folder:
         write_counts(folder.file, tables)
         values = {
@@ -297,6 +297,16 @@ def _rules_of_run(arguments: dict[str, Any], evidence: Evidence) -> RuleSet:
         place = ", ".join(options.rules)
         raise InputError("rules and lexicon must be as they were in the run, got others", place=place)
     return of_run
+
+
+def reader_probabilities(run: PathLike) -> dict[tuple[str, str, str], float]:
+    """Probability that a reader sees an event, by doc_id, event and actors; empty without the error of rules."""
+    table = run_table(run, "evidence")
+    if READER[0] not in table:
+        return {}
+    roles = table.loc[:, "event":"probability"].iloc[:, 1:-1].astype(str).to_numpy().tolist()
+    rows = zip(table["doc_id"], table["event"], map(actor_of, roles), table[READER[0]], strict=True)
+    return {(doc_id, event, actor): probability for doc_id, event, actor, probability in rows}
 
 
 def definitions_of_run(run: PathLike) -> tuple[list[str], RuleSet, CountOptions]:

@@ -66,16 +66,15 @@ def test_a_run_is_explained_with_its_rules_samples_and_recalibration(call: Calls
     count_events(
         path, run, CountOptions(rule=("attack", "kill"), triggers="rules", seed=5, n_samples=70), overwrite=True
     )
-    columns = ["probability", "mc_se", "reasons"]
+    columns = ["probability", "mc_se", "reasons", "reader_probability"]
     evidence = pd.read_parquet(run / "evidence.parquet").set_index(["doc_id", "actor"])[columns]
     p = evidence.loc["a", "IRQ"]["probability"]  # exactly 1 / (1 + exp(-0.5)) = 0.622, with an error of 0.058
     assert 0.38 < p < 0.86
     assert evidence.loc["a", "IRQ"]["reasons"] == f"no actor {1.0 - p:.3f}"
     for is_moved in (False, True):  # the folder of the run has the documents with evidence
         shown = run_explain(run, ExplainOptions(actor="IRQ")).result
-        assert [(each.doc_id, *[tuple(e.values())[:4] for e in each.events]) for each in shown] == [
-            (doc_id, ("kill: IRQ", *evidence.loc[doc_id, "IRQ"])) for doc_id in "ac"
-        ]
+        events = [(s.doc_id, *[tuple(e[name] for name in ("actors", *columns)) for e in s.events]) for s in shown]
+        assert events == [(doc_id, ("kill: IRQ", *evidence.loc[doc_id, "IRQ"])) for doc_id in "ac"]
         path.rename(tmp_path / "moved.jsonl") if not is_moved else None
     out = " ".join(call.good("explain", run, "--doc-id", "b", "--actor", "IRQ").split())
     assert "P(event) 0, of the document in 70 samples" in out
