@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import dataclasses
 import inspect
 import os
@@ -405,7 +406,7 @@ class ThreadsOption(Options):
 
 
 @declared
-class EngineOptions(Options):
+class EngineOptions(Options, abc.ABC):
     """Engine that computes the parts of a corpus; no result depends on these options.
 
     Attributes
@@ -426,9 +427,9 @@ class EngineOptions(Options):
     worker_timeout: float = option(default=600.0, above=0.0, is_recorded=False)
 
     @property
+    @abc.abstractmethod
     def written(self) -> tuple[str, ...]:
         """Folder of the parts, record of the run, and patterns of the names of all files that the command writes."""
-        raise NotImplementedError
 
 
 _META = "meta::"

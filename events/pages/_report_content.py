@@ -250,15 +250,12 @@ def _reader_counts(
 ) -> pd.DataFrame | None:
     """Draws of what readers would count, for the first actors: columns name, period and counts, as in `sampled_pairs`.
 
-    They are None without the error of rules, or if its table or an audit is missing, which may have been elsewhere.
+    They are None without the error of rules. Raises InputError if its table or an audit is missing.
     """
     arguments = record["arguments"]
     if record["summary"].get("rule_error") is None or not actors:
         return None
-    try:
-        model = reference_model(arguments["rule_error"], tuple(arguments["reference"]))
-    except InputError:
-        return None
+    model, kin = reference_model(arguments["rule_error"], tuple(arguments["reference"])), record["rule"].get("kin", {})
     evidence = read_evidence(folder)
     options = {name: arguments[name] for name in ("level", "interval", "all_periods")}
     tables = CountTables.of(evidence.counts_of_all(**options), ())
@@ -267,7 +264,7 @@ def _reader_counts(
         event, *codes = (str(actor["same"][column]) for column in named)
         name_of[event, actor_of(codes)] = actor["code"]
     settings, names = evidence.settings, list(name_of)
-    drawn = joint_counts(tables, model, settings.kinds, record["rule"]["kin"], names, seed=settings.seed)
+    drawn = joint_counts(tables, model, settings.kinds, kin, names, seed=settings.seed)
     rows = [(name_of[name], period, draws) for name in names for period, draws in drawn[name].items()]
     table = pd.DataFrame(rows, columns=["name", "period", "counts"])
     return table[table["period"] != UNDATED] if set(table["period"]) != {UNDATED} else table

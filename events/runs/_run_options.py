@@ -178,7 +178,8 @@ class CountAgainOptions(shared.Overwrite):
         Labels of two periods, such as 1999Q1 1999Q2, whose counts are compared for each actor, in
         period_comparisons.csv. [default: none]
     all_periods
-        List every period from the first document to the last, even if one has a date far from all others.
+        List every period from the first document to the last, even if one has a date far from all others. [default:
+        as in the run]
     """
 
     out: str = option(metavar="FOLDER")

@@ -107,6 +107,8 @@ def test_a_date_far_from_all_others_is_in_totals_alone_unless_all_periods_are_li
     listed, every = result.counts, again(tmp_path / "run", tmp_path / "all", all_periods=True)
     assert listed["period"].unique().tolist() == [str(each) for each in pd.period_range("1999Q1", "2000Q2", freq="Q")]
     assert every["period"].nunique() == len(pd.period_range("1911Q1", "2000Q2", freq="Q"))
+    counted(news, tmp_path / "every", all_periods=True)
+    assert again(tmp_path / "every", tmp_path / "again")["period"].nunique() == every["period"].nunique()
     within = every[every["period"].isin(listed["period"])].reset_index(drop=True)
     ends = ["mean_rule", "lower_rule", "upper_rule"]  # the number of draws depends on that of the periods
     pd.testing.assert_frame_equal(within.drop(columns=ends), listed.drop(columns=ends))

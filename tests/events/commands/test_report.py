@@ -1,12 +1,16 @@
 """Pictures of a finished run for a paper; the page has tests of its own."""
 
+import json
+import shutil
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from expected_errors import error
 from references import events as er
 
-from corefsample import ParameterError
+from corefsample import InputError, ParameterError
+from corefsample.files._reading import sealed
 from events.commands import EventsOptions, run_events
 from events.commands.report import ReportOptions, run_report
 
@@ -32,6 +36,20 @@ def test_a_picture_has_the_actors_in_their_order_and_their_labels(run: Path, tmp
     assert not (run / "report.html").exists()
     with pytest.raises(ParameterError, match="must not exist"):
         run_report(run, names)
+
+
+def test_a_run_of_an_older_version_has_a_page_but_none_without_its_table_of_rules(run: Path, tmp_path: Path) -> None:
+    record = json.loads((run / "run.json").read_text(encoding="utf-8"))
+    del record["rule"]["kin"]
+    for name, table in (("page", None), ("none", str(tmp_path / "moved.csv"))):
+        shutil.copytree(run, tmp_path / name)
+        record["arguments"]["rule_error"] = table
+        (tmp_path / name / "run.json").write_text(json.dumps(sealed(record)), encoding="utf-8")
+    run_report(tmp_path / "page", ReportOptions())
+    assert (tmp_path / "page" / "report.html").is_file()
+    with error(InputError, place="moved.csv"):
+        run_report(tmp_path / "none")
+    assert not (tmp_path / "none" / "report.html").exists()
 
 
 @pytest.mark.parametrize(
