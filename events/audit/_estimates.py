@@ -13,15 +13,16 @@ from corefsample import InputError, _checks
 from corefsample._arrays import Floats, HtmlTable, Ints8, pd
 from events.audit import _model_totals as model_totals
 from events.audit._audit_frame import NEITHER, TOTAL, event_and_actor
-from events.audit._plan import AuditPlan, checked_proxies
+from events.audit._plan import AuditPlan, checked_proxies, extend_plan
 from events.audit._sheets import MISSING, RESOLVED, UNSURE, YES, SheetLabels
 from events.audit._totals import DEFAULT_METHOD, Bounds, Method, cell_counts, checked_interval, interval_of
 from events.counts import count_pmf
 from events.counts._credible_intervals import quantile_interval
-from events.rule_error._model import RuleErrorModel
+from events.rule_error._model import RuleErrorModel, reference_model
 
 THRESHOLD = 0.5
 ALMOST_ZERO = 0.01  # mean P of cells
+N_MORE = 100  # labels of a further round whose width is expected
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -265,6 +266,28 @@ def uncovered_labels(plan: AuditPlan, labels: SheetLabels) -> list[dict[str, obj
             n_labels = int((answers < UNSURE).sum())
             rows.append({"event": event, "actor": actor, "n_labels": n_labels, "n_yes": n_yes})
     return rows
+
+
+def more_labels(plan: AuditPlan, labels: SheetLabels, estimate: AuditEstimate) -> dict[str, float]:
+    """Width that a further round of labels would give to the widest interval of the totals that are reported first.
+
+    The width of now is multiplied by the ratio of the widths that the reference class expects.
+
+    Returns
+    -------
+    dict
+        n_more, number of labels of the round: 100, or all documents that are left; and width_after, the width.
+    """
+    is_prior = estimate.learned["assumption"] == "reference class"
+    first = estimate.totals if uncovered_labels(plan, labels) or not is_prior.any() else estimate.learned[is_prior]
+    n_more, model = min(N_MORE, len(plan.frame) - len(plan.sample)), reference_model()
+    if not n_more:
+        return {"n_more": 0, "width_after": 0.0}
+    before, after = (model_totals.expected_width_of(each, model) for each in (plan, extend_plan(plan, n_more)))
+    return {
+        "n_more": n_more,
+        "width_after": float((first["upper"] - first["lower"]).max()) * after / max(before, after),
+    }
 
 
 # --- what labels say of P, and of each other ---------------------------------------------------------------

@@ -92,7 +92,8 @@ def run_audit_estimate(
         agreement and learned, rows of these tables of `AuditEstimate`; carrying and uncovered, the results of
         `events.audit._estimates.carrying_labels` and `uncovered_labels`; n_few, number of periods, over all
         targets, whose interval is wider than half of their documents, and n_periods, of all with documents; n_resolve,
-        number of documents on which labellers disagree; and files, names of the files written.
+        number of documents on which labellers disagree; n_more and width_after, the results of
+        `events.audit._estimates.more_labels`; and files, names of the files written.
 
     Raises
     ------
@@ -101,8 +102,8 @@ def run_audit_estimate(
         written; then nothing is written.
     """
     from corefsample.files._atomic import unwritable, write_json
-    from corefsample.files._reading import sealed, sha256
-    from events.audit._estimates import carrying_labels, uncovered_labels
+    from corefsample.files._reading import read_json, sealed, sha256
+    from events.audit._estimates import carrying_labels, more_labels, uncovered_labels
     from events.audit._model_totals import reference_rows
     from events.audit._plan_files import labelled_plan, learned_counts, proxy_columns, read_learned, write_tables
     from events.audit._sheets import disagreement_sheet, label_table
@@ -129,23 +130,25 @@ def run_audit_estimate(
     if plan.frame.classes is not None:
         tables[AUDITED] = reference_rows(plan, labels)
     to_resolve, question = disagreement_sheet(plan, labels), plan_question(plan_folder, plan)
+    of_run = Path(source) / "run.json"  # of a table there is none
     output = plan_folder if options.out is None else Path(options.out)
     arguments = {**settings, **options.subset("learned", "prior", "proxies", "table")}
     arguments |= {"source": os.fspath(source), "plan": os.fspath(plan_folder)}
-    record = run_record(arguments, checksums(names), started)
     try:
         output.mkdir(parents=True, exist_ok=True)
         (output / "audited-learned.csv").unlink(missing_ok=True)  # of an earlier estimate
         write_tables(output, tables)
         files = (*tables, *write_disagreements(output, plan, to_resolve, question, sheets))
         if options.pictures:
-            figure = partial(audit_bands, estimate.to_frame(), covers=_covered(source), learned=by_period)
+            covers = covered_uncertainty(read_json(of_run)["summary"]) if of_run.is_file() else ""
+            figure = partial(audit_bands, estimate.to_frame(), covers=covers, learned=by_period)
             files += tuple(save_pictures({"audited": figure}, lambda name: output / name))
         values = {"out": str(output), "plan": plan.identity, **settings, "n_documents": len(plan.frame)}
         values |= {**estimate.to_json(), "carrying": carrying_labels(plan, labels)}
         values |= {"uncovered": uncovered_labels(plan, labels), "n_resolve": len(to_resolve), "files": files}
-        record["files"] = {name: sha256(output / name) for name in tables}
-        write_json(output / RECORD, sealed({**record, "summary": json_values(values)}))
+        values |= more_labels(plan, labels, estimate)
+        written = {"summary": json_values(values), "files": {name: sha256(output / name) for name in tables}}
+        write_json(output / RECORD, sealed(run_record(arguments, checksums(names), started, **written)))
     except OSError as error:
         raise unwritable(output, error) from None
     titles = {"Picture": "audited.png", "Counts": "audited.csv", "Model": "audited-model.csv"}
@@ -153,20 +156,9 @@ def run_audit_estimate(
     return Summary(values=values, shown=tuple(_shown(values)), files=paths, result=estimate)
 
 
-def _covered(source: PathLike) -> str:
-    """What the model's intervals cover, for the legend of the picture; "" of a table that is not a run's."""
-    from corefsample.files._reading import read_json
-
-    path = Path(source) / "run.json"
-    if not path.is_file():
-        return ""
-    return covered_uncertainty(read_json(path)["summary"])
-
-
 def _shown(values: Mapping[str, Any]) -> Iterator[str | Table]:
     """Yield the counts, precision and recall, and the agreement of labellers."""
-    labels, method = counted(values["n_labels"], "label"), values["method"]
-    yield f"{labels} of {values['n_documents']:,} documents, method {method}."
+    yield f"{counted(values['n_labels'], 'label')} of {values['n_documents']:,} documents, method {values['method']}."
     both = "in the sample, counted both ways: as no in the lower limits, as yes in the upper ones"
     yield from counts_above_zero((values["n_unsure"] + values["n_missing"], "unsure or missing label", both))
     prior = [_row(each, "labels and other rules") for each in values["learned"] if each["assumption"] == REFERENCE]
@@ -194,10 +186,10 @@ def _shown(values: Mapping[str, Any]) -> Iterator[str | Table]:
         kappa = f"kappa {row['kappa']:.2f}, {row['lower']:.2f} to {row['upper']:.2f}"
         yield f"{row['first']} and {row['second']}: {row['n_agreed']:,} of {row['n_documents']:,} agree, {kappa}"
     resolve = "labelled differently, counted both ways: label them in sheet-resolve.csv, and name that sheet too"
-    yield from counts_above_zero((values["n_resolve"], "document", resolve))
-    if values["n_few"]:
-        few = f"{values['n_few']:,} of {counted(values['n_periods'], 'count')} of periods have an interval wider"
-        yield f"{few} than half of their documents: more labels narrow it, or `corefsample audit learn`."
+    wide = "by period with an interval wider than half of its documents: `corefsample audit learn` narrows it"
+    more = f"would make the widest of the first intervals of totals about {values['width_after']:,.0f} documents wide"
+    counts = (values["n_resolve"], "document", resolve), (values["n_few"], "count", wide)
+    yield from counts_above_zero(*counts, (values["n_more"], "more label", more))
 
 
 def _row(row: Mapping[str, Any], source: str, *names: str) -> tuple[str, ...]:

@@ -9,7 +9,8 @@ from events_audit_made import write_sheet
 from expected_errors import error
 
 from corefsample.errors import InputError
-from events.audit import AuditFrame, plan_audit, read_sheets
+from events.audit import AuditFrame, estimate_counts, plan_audit, read_sheets
+from events.audit._estimates import more_labels
 from events.audit._model_totals import reference_rows, reference_totals
 from events.audit._plan import AuditPlan
 from events.audit._sheets import SheetLabels
@@ -61,6 +62,11 @@ def test_totals_begin_from_the_reference_class(plan: AuditPlan, labels: SheetLab
     assert total.assumption == "reference class"
     assert total.lower <= 69 <= total.upper
     assert total.n_labelled == 60
+    estimate = estimate_counts(plan, labels, reference=reference_model())
+    before = total.upper - total.lower
+    after = more_labels(plan, labels, estimate)
+    assert after["n_more"] == 100
+    assert 0.3 * before < after["width_after"] < before  # sqrt(60 / 160) = .61 of it without a prior
 
 
 @pytest.mark.parametrize(
