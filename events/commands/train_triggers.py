@@ -14,11 +14,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from corefsample.errors import InputError
+from corefsample.errors import InputError, ParameterError
 from events import _options as shared
 from events._options import declared, option
 from events._summary import Summary, Table, counted
@@ -26,7 +24,6 @@ from events.commands._parser import Command
 
 if TYPE_CHECKING:
     from corefsample.files._paths import Inputs
-    from events.rules._rules import Rule
 
 
 @declared
@@ -73,6 +70,7 @@ def run_train_triggers(texts: Inputs, options: TrainTriggersOptions) -> Summary:
     from corefsample.files._atomic import require_free
     from corefsample.files._paths import input_paths
     from events.matching._encoder import load_encoder
+    from events.rules._rules import load_rules, shipped_rules
     from events.runs._scorer import load_pipeline
     from events.triggers._fit import fit_trigger_model, predicates_of
     from events.triggers._texts import read_answered_texts, reported_types
@@ -80,13 +78,16 @@ def run_train_triggers(texts: Inputs, options: TrainTriggersOptions) -> Summary:
     started = time.time()
     require_free(options.out, overwrite=options.overwrite)
     paths = input_paths(texts)
+    of_files = {rule.name: rule for rule in map(load_rules, options.rule)}
+    answered = list(read_answered_texts(paths, [*shipped_rules(), *of_files]))
     types = reported_types(paths)
+    for name in of_files.keys() - types:
+        raise ParameterError(f"must be of a type that a text reports, got {name}", parameter="rule")
     if not types:
         hint = "mark the words that report an event, as in: Gunmen [killed|kill|Gunmen] nine."
         raise InputError("must have a text that reports an event", place=", ".join(paths), hint=hint)
-    rules = _rules(types, options.rule)
+    rules = [of_files.get(name) or load_rules(name) for name in types]
     encoder = None if options.encoder is None else load_encoder(options.encoder)
-    answered = list(read_answered_texts(paths, types))
     parts = [predicates_of(answered, rules, load_pipeline(name), encoder) for name in options.pipeline]
     model = fit_trigger_model(parts, rules, encoder)
     model.save(options.out)
@@ -97,27 +98,16 @@ def run_train_triggers(texts: Inputs, options: TrainTriggersOptions) -> Summary:
         "n_predicates": sum(len(part.lemmas) for part in parts),
         "n_features": len(model.rows),
         "types": n_reporting,
-        "without_rule": [rule.name for rule in rules if not rule.frames],
         "encoder": None if encoder is None else encoder.checksum,
         "seconds": round(time.time() - started, 3),
     }
-    rows = [(rule.name, f"{n_reporting[rule.name]:,}", rule.source if rule.frames else "none") for rule in rules]
+    rows = [(rule.name, f"{n_reporting[rule.name]:,}", rule.source) for rule in rules]
     return Summary(
         values=values,
         shown=[f"Fitted to {counted(len(answered), 'text')}.", Table(("type", "reported", "rule"), rows)],
         files={"Model": f"{options.out} ({os.path.getsize(options.out) / 1000:,.0f} kB)"},
         result=model,
     )
-
-
-def _rules(types: Sequence[str], files: Sequence[str]) -> list[Rule]:
-    """The rule of each type: one of the files, one of the package, or one without words and conditions."""
-    from events.rules._rules import is_shipped_rule, load_rules
-
-    loaded = {rule.name: rule for rule in map(load_rules, files)}
-    shipped = {name: load_rules(name) for name in types if name not in loaded and is_shipped_rule(name)}
-    without = replace(load_rules(), frames=(), unless=(), source="")
-    return [loaded.get(name) or shipped.get(name) or replace(without, name=name) for name in types]
 
 
 command = Command(TrainTriggersOptions, run_train_triggers, "texts+")

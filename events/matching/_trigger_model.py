@@ -23,7 +23,7 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
-from corefsample.errors import InputError, ParameterError, ParameterHint
+from corefsample.errors import InputError, ParameterError, ParameterHint, did_you_mean, shown
 from corefsample.files._atomic import write_bytes
 from corefsample.files._paths import PathLike
 from corefsample.languages._language import ENGLISH
@@ -217,7 +217,7 @@ def load_trigger_model(name: str, encoder: str = "", checksum: str = "") -> Trig
     Raises
     ------
     ParameterError
-        If the libraries of encoders are not installed.
+        If there is no such model or file, or the libraries of encoders are not installed.
     InputError
         If a file cannot be read or has another checksum, or the model was fitted with another encoder.
     """
@@ -264,6 +264,10 @@ def _model_file(name: str, encoder: str) -> tuple[Traversable, bytes]:
     source = files("events.data").joinpath(f"triggers/{variant}.npz") if is_shipped else Path(name)
     try:
         return source, source.read_bytes()
+    except FileNotFoundError:
+        rule = f"must be {', '.join(SHIPPED_MODELS)}, {BY_RULES} or a file of train-triggers, got {shown(name)}"
+        hint = did_you_mean(name, (*SHIPPED_MODELS, BY_RULES))
+        raise ParameterError(rule, parameter="triggers", hint=hint) from None
     except OSError as error:
         raise _unreadable(source, error) from None
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from corefsample._arrays import Bools, Floats, Ints
 from corefsample.adapters._systems import spacy_tokens
+from corefsample.errors import ParameterError
 from corefsample.syntax._paths import ParseView
 from corefsample.syntax._schemes import SCHEMES
 from events.matching._encoder import SentenceEncoder
@@ -111,11 +112,19 @@ def fit_trigger_model(
         Encoder of the vectors of `predicates`.
     penalty
         Precision of the normal prior of the weights of words and labels.
+
+    Raises
+    ------
+    ParameterError
+        If no feature occurs often enough.
     """
     from scipy.optimize import minimize
 
     counts = Counter(feature for part in predicates for features in part.features for feature in features)
     names = [hashed for hashed, n in counts.items() if n >= LEAST_COUNT]
+    if not names:
+        rule = f"must have at least {LEAST_COUNT} predicates (verbs and nouns) with a feature in common"
+        raise ParameterError(rule, parameter="texts", hint="hundreds of texts of a type are needed")
     rows = {feature: row for row, feature in enumerate(names)}
     design = design_matrix([features for part in predicates for features in part.features], rows)
     vectors = np.concatenate([part.vectors for part in predicates]) * np.float32(_SCALE)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from corefsample.errors import InputError, shown
+from corefsample.errors import InputError, did_you_mean, shown
 from corefsample.files._paths import PathLike
 
 _MARK = re.compile(r"\[([^\[\]|]+)\|([^\[\]|]*)(?:\|([^\[\]|]*))?\]")
@@ -63,7 +63,7 @@ def read_answered_texts(paths: Sequence[PathLike], types: Sequence[str]) -> Iter
     Raises
     ------
     InputError
-        If a file cannot be read, a type is unknown, or a bracket or "|" is outside of a mark.
+        If a file cannot be read, a type is unknown, or a bracket or "|" is outside of a mark; the place is the line.
     """
     for path in map(Path, paths):
         for number, line in enumerate(_lines(path), start=1):
@@ -94,7 +94,8 @@ def _parsed(line: str, types: frozenset[str], place: str) -> tuple[str, tuple[Ma
         named = [name.strip() for name in match[2].split(",")]
         unknown = {name.removeprefix("!") for name in named} - types
         if unknown:
-            raise InputError(f"types must be among {', '.join(sorted(types))}, got {shown(min(unknown))}", place=place)
+            rule = f"types must be names of rules: {', '.join(sorted(types))}; got {shown(min(unknown))}"
+            raise InputError(rule, place=place, hint=did_you_mean(min(unknown), types))
         reported = {name for name in named if not name.startswith("!")}
         reported |= {name for name, implying in _IMPLIED.items() if reported & implying and name in types}
         actors = tuple(name.strip() for name in (match[3] or "").split(";") if name.strip())

@@ -1,5 +1,6 @@
 """`corefsample train-triggers`: from texts with answers to a model, and to P that predicates report events."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,6 @@ from corefsample import InputError, ParameterError
 from events import load_rules
 from events.commands.train_triggers import TrainTriggersOptions, run_train_triggers
 from events.matching import _trigger_model as tm
-from events.triggers._texts import reported_types
 
 TEXTS = [
     *("Rebels [attacked|attack|Rebels] the town.", "Iran [attacked|attack|Iran] quietly.", "Rain left."),
@@ -47,7 +47,6 @@ def test_ten_texts_give_a_model_of_a_shipped_type_and_of_an_own_one(texts: Path,
         summary = run_train_triggers(texts, options)
     assert Path(paths[0]).read_bytes() == Path(paths[1]).read_bytes()
     assert summary["types"] == {"attack": 3, "exit": 3}
-    assert summary["without_rule"] == []
     assert summary["n_texts"] == 10
     rule = tm.with_trigger_model(load_rules(texts.with_name("exit.yaml")), paths[0])
     assert (rule.event_type, rule.trigger_model) == ("exit", paths[0])
@@ -60,20 +59,13 @@ def test_ten_texts_give_a_model_of_a_shipped_type_and_of_an_own_one(texts: Path,
     assert weights[model.types.index("exit")] > 0 > weights[model.types.index("attack")]
 
 
-def test_a_type_without_a_rule_is_fitted_to_words_alone(texts: Path, pipeline: str) -> None:
-    options = TrainTriggersOptions(out=str(texts.with_name("a.npz")), pipeline=(pipeline,))
-    summary = run_train_triggers(texts, options)
-    assert summary["without_rule"] == ["exit"]
-    assert summary.result.row(f"{tm.TRIGGER}exit") is None
-    with error(ParameterError, place=options.out):
-        run_train_triggers(texts, options)
-
-
 def test_vectors_of_an_encoder_are_features(texts: Path, pipeline: str) -> None:
     pytest.importorskip("onnxruntime")
     table = np.random.default_rng(1).normal(size=(8, 3)).astype(np.float32)
     encoder = write_encoder(texts.with_name("encoder"), table)
-    options = TrainTriggersOptions(out=str(texts.with_name("a.npz")), pipeline=(pipeline,), encoder=str(encoder))
+    rule = (str(texts.with_name("exit.yaml")),)
+    out = str(texts.with_name("a.npz"))
+    options = TrainTriggersOptions(out=out, pipeline=(pipeline,), rule=rule, encoder=str(encoder))
     summary = run_train_triggers(texts, options)
     assert summary["encoder"] == summary.result.encoder.checksum
     assert np.abs(summary.result.of_vectors).max(axis=0).min() > 0.01
@@ -82,8 +74,25 @@ def test_vectors_of_an_encoder_are_features(texts: Path, pipeline: str) -> None:
     assert loaded.types == ("attack", "exit")
 
 
-def test_texts_that_report_nothing_are_rejected(texts: Path, pipeline: str) -> None:
-    texts.write_text("Rain fell.\nA film [killed|!kill] time.\n", encoding="utf-8")
-    assert reported_types([texts]) == []
-    with error(InputError, place=str(texts)):
-        run_train_triggers(texts, TrainTriggersOptions(out=str(texts.with_name("a.npz")), pipeline=(pipeline,)))
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        ("Rain fell.\nA film [killed|!kill] time.\n", ""),  # no text reports an event
+        ("Rain fell.\nGunmen [killed|kil|Gunmen] nine.\n", ": line 2"),  # no rule has the name
+        ("Rain fell.\nGunmen [killed|kill nine.\n", ": line 2"),  # the mark has no end
+    ],
+)
+def test_texts_without_a_valid_mark_are_rejected(content: str, line: str, texts: Path, pipeline: str) -> None:
+    texts.write_text(content, encoding="utf-8")
+    options = TrainTriggersOptions(out=str(texts.with_name("a.npz")), pipeline=(pipeline,))
+    with error(InputError, place=f"{texts}{line}"):
+        run_train_triggers(texts, options)
+
+
+def test_texts_too_few_and_a_rule_of_another_type_are_rejected(texts: Path, pipeline: str) -> None:
+    texts.write_text(TEXTS[1], encoding="utf-8")
+    options = TrainTriggersOptions(out=str(texts.with_name("a.npz")), pipeline=(pipeline,))
+    with error(ParameterError, parameter="texts"):
+        run_train_triggers(texts, options)
+    with error(ParameterError, parameter="rule"):
+        run_train_triggers(texts, replace(options, rule=(str(texts.with_name("exit.yaml")),)))

@@ -8,7 +8,7 @@ import pytest
 from expected_errors import error
 from references import events as er
 
-from corefsample import InputError
+from corefsample import InputError, ParameterError
 from corefsample.syntax._paths import ParseView
 from corefsample.syntax._schemes import SCHEMES
 from events import load_rules
@@ -59,6 +59,8 @@ def test_a_file_keeps_the_model_but_for_the_rounding_of_weights(tmp_path: Path) 
     (tmp_path / "broken.npz").write_bytes(b"PK")
     with error(InputError, place=str(tmp_path / "broken.npz")):
         tm.load_trigger_model(str(tmp_path / "broken.npz"))
+    with error(ParameterError, parameter="triggers"):
+        tm.load_trigger_model("wrods")
 
 
 def test_only_the_preset_asserted_of_shipped_rules_of_known_types_has_a_model() -> None:
