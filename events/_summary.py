@@ -10,6 +10,8 @@ from typing import Any, Self
 
 from corefsample.errors import CorefsampleError
 
+NO_EVENT = "No document contains an event: the tables have headers and no rows."
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Table:

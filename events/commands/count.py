@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from corefsample import _checks
 from corefsample._arrays import pd
-from events._summary import Summary, Table, counted, existing_files, listed
+from events._summary import NO_EVENT, Summary, Table, counted, existing_files, listed
 from events.commands._parser import Command
 from events.runs._run_options import CountAgainOptions
 
@@ -45,7 +45,7 @@ def run_count(run: PathLike, options: CountAgainOptions) -> Summary:
         )
     totals = result["totals"]
     if totals.empty:
-        shown.append("No document contains an event: the tables have headers and no rows.")
+        shown.append(NO_EVENT)
     else:
         of_readers = "mean_rule" in totals
         head = totals.nlargest(_N_SHOWN, "mean_rule" if of_readers else "mean", keep="first")

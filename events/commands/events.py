@@ -110,7 +110,7 @@ def _shown(run: Mapping[str, Any]) -> Iterator[str | summary.Table]:
     )
     yield from tally_of_run(run).notices()
     if run["counts"].empty:
-        yield "No document contains an event: the tables have headers and no rows."
+        yield summary.NO_EVENT
     else:
         yield from filter(None, [notes.first()])
         yield from _highest(run["counts"])

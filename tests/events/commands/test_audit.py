@@ -212,7 +212,13 @@ def test_edited_plans_are_refused(scores: Path, tmp_path: Path) -> None:
     folder = tmp_path / "audit"
     run_audit_plan(scores, AuditPlanOptions(out=folder, n_labels=40))
     content = json.loads((folder / "plan.json").read_text())
-    for change in ({"seed": 5}, {"rounds": [[1, 2, 3]]}, {"strata": content["strata"][:1]}, {"cuts": None}):
+    for change in (
+        {"seed": 5},
+        {"rounds": [[1, 2, 3]]},
+        {"strata": content["strata"][:1]},
+        {"cuts": None},
+        {"format": 1},
+    ):
         (folder / "plan.json").write_text(json.dumps({**content, **change}))
         with error(InputError, place="plan.json"):
             read_plan(folder, scores)
