@@ -13,19 +13,7 @@ from references import coreference as references
 from strategies import documents as strategies
 from strategies.documents import Lists
 
-from corefsample import (
-    AntecedentDistribution,
-    ParameterError,
-    Recalibration,
-    ScoredDocument,
-    _machine,
-    clustering_log_prob,
-    entity_count_pmf,
-    link_marginals,
-    map_clustering,
-    root_posterior,
-    sample_clusterings,
-)
+import corefsample as cs
 from corefsample.coreference._clusterings import canonical_labels
 
 # Every mention has all earlier ones as candidates: 720 antecedent vectors, 203 clusterings.
@@ -54,13 +42,13 @@ def test_six_mentions_have_720_antecedent_vectors_and_203_clusterings() -> None:
 
 
 @pytest.mark.kernels
-@pytest.mark.parametrize("function", [link_marginals, root_posterior, entity_count_pmf])
+@pytest.mark.parametrize("function", [cs.link_marginals, cs.root_posterior, cs.entity_count_pmf])
 @settings(max_examples=60)
 @given(lists=strategies.antecedent_lists(max_mentions=5) | st.sampled_from([SIX_FULL, NONE, ONE]))
 def test_exact_inference_equals_enumeration(function: Callable[..., object], lists: Lists) -> None:
     reference = getattr(references, function.__name__)
     expected = reference(clustering_probs(lists), len(lists.antecedents))
-    found = function(AntecedentDistribution.from_lists(*lists))
+    found = function(cs.AntecedentDistribution.from_lists(*lists))
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
 
 
@@ -68,9 +56,9 @@ def test_exact_inference_equals_enumeration(function: Callable[..., object], lis
 @settings(max_examples=40)
 @given(strategies.antecedent_lists(max_mentions=5) | st.sampled_from([SIX_FULL, NONE, ONE]))
 def test_the_probability_of_every_clustering_equals_enumeration(lists: Lists) -> None:
-    distribution, expected = AntecedentDistribution.from_lists(*lists), clustering_probs(lists)
+    distribution, expected = cs.AntecedentDistribution.from_lists(*lists), clustering_probs(lists)
     for labels in references.all_clusterings(len(lists.antecedents)):
-        probability = math.exp(clustering_log_prob(distribution, labels))
+        probability = math.exp(cs.clustering_log_prob(distribution, labels))
         assert probability == pytest.approx(expected.get(labels, 0.0), abs=1e-12)
 
 
@@ -78,7 +66,7 @@ def test_the_probability_of_every_clustering_equals_enumeration(lists: Lists) ->
 @given(strategies.antecedent_lists(max_mentions=7, scores=strategies.quarter_scores))
 def test_the_map_clustering_follows_the_likeliest_antecedents(lists: Lists) -> None:
     expected = references.map_clustering(references.softmax_rows(*lists))
-    assert tuple(map_clustering(AntecedentDistribution.from_lists(*lists)).tolist()) == expected
+    assert tuple(cs.map_clustering(cs.AntecedentDistribution.from_lists(*lists)).tolist()) == expected
 
 
 # --- the probability of a clustering -----------------------------------------------------------------------
@@ -87,35 +75,35 @@ def test_the_map_clustering_follows_the_likeliest_antecedents(lists: Lists) -> N
 def test_canonical_labels_are_first_mentions_of_clusters() -> None:
     labels = canonical_labels(np.array([4, -1, 4, 9, -1]))
     assert (labels.tolist(), labels.dtype) == ([0, 1, 0, 3, 1], np.int32)
-    with pytest.raises(ParameterError, match=r"^clustering must have one label for each mention \(3\), got 2$"):
+    with pytest.raises(cs.ParameterError, match=r"^clustering must have one label for each mention \(3\), got 2$"):
         canonical_labels([0, 1], name="clustering", n_mentions=3)
 
 
 def test_a_log_probability_too_small_to_exponentiate_is_finite() -> None:
     # 2,000 mentions, each NEW with 1/2: log p = -1999 log 2, and exp of that is 0 in floating point.
     n = 2000
-    distribution = AntecedentDistribution.from_lists([[], *[[0]] * (n - 1)], [[], *[[0.0]] * (n - 1)])
-    assert clustering_log_prob(distribution, np.arange(n)) == pytest.approx(-(n - 1) * math.log(2.0))
+    distribution = cs.AntecedentDistribution.from_lists([[], *[[0]] * (n - 1)], [[], *[[0.0]] * (n - 1)])
+    assert cs.clustering_log_prob(distribution, np.arange(n)) == pytest.approx(-(n - 1) * math.log(2.0))
 
 
 @pytest.mark.parametrize("labels", [[0], [0, 1, 2], [0.0, 1.0], [[0, 1]], ["a", "b"], [True, False], 0, None])
 def test_invalid_labels_raise(labels: object) -> None:
-    distribution = AntecedentDistribution.from_lists([[], [0]], [[], [0.0]])
-    with error(ParameterError, "labels"):
-        clustering_log_prob(distribution, labels)  # type: ignore[arg-type]
+    distribution = cs.AntecedentDistribution.from_lists([[], [0]], [[], [0.0]])
+    with error(cs.ParameterError, "labels"):
+        cs.clustering_log_prob(distribution, labels)  # type: ignore[arg-type]
 
 
 # --- Poisson-binomial --------------------------------------------------------------------------------------
 
 
 def test_a_document_instead_of_its_distribution_raises() -> None:
-    document = ScoredDocument("d", [[0, 1, 0]], AntecedentDistribution.from_lists([[]], [[]]))
-    exact = (entity_count_pmf, link_marginals, map_clustering, root_posterior)
-    for function in (*exact, sample_clusterings, Recalibration().apply):
-        with error(ParameterError, "antecedents"):
+    document = cs.ScoredDocument("d", [[0, 1, 0]], cs.AntecedentDistribution.from_lists([[]], [[]]))
+    exact = (cs.entity_count_pmf, cs.link_marginals, cs.map_clustering, cs.root_posterior)
+    for function in (*exact, cs.sample_clusterings, cs.Recalibration().apply):
+        with error(cs.ParameterError, "antecedents"):
             function(document)
-    with error(ParameterError, "antecedents"):
-        clustering_log_prob(document, [0])  # type: ignore[arg-type]
+    with error(cs.ParameterError, "antecedents"):
+        cs.clustering_log_prob(document, [0])  # type: ignore[arg-type]
 
 
 # --- documents of thousands of mentions -----------------------------------------------------------------------
@@ -123,7 +111,7 @@ def test_a_document_instead_of_its_distribution_raises() -> None:
 Floats = npt.NDArray[np.float64]
 
 
-def long_document(n_mentions: int, n_candidates: int, seed: int = 0) -> AntecedentDistribution:
+def long_document(n_mentions: int, n_candidates: int, seed: int = 0) -> cs.AntecedentDistribution:
     """Random scores of random earlier mentions."""
     rng = np.random.default_rng(seed)
     candidates = [
@@ -132,10 +120,10 @@ def long_document(n_mentions: int, n_candidates: int, seed: int = 0) -> Antecede
     ]
     sizes = [len(each) for each in candidates]
     indptr = np.concatenate(([0], np.cumsum(sizes)))
-    return AntecedentDistribution.from_csr(indptr, np.concatenate(candidates), rng.normal(-1.0, 2.0, indptr[-1]))
+    return cs.AntecedentDistribution.from_csr(indptr, np.concatenate(candidates), rng.normal(-1.0, 2.0, indptr[-1]))
 
 
-def plain_marginals(antecedents: AntecedentDistribution) -> Floats:
+def plain_marginals(antecedents: cs.AntecedentDistribution) -> Floats:
     """The recursion by whole rows, with a dense matrix of antecedents."""
     n = antecedents.n_mentions
     probs, m = np.zeros((n, n)), np.eye(n)
@@ -150,16 +138,16 @@ def plain_marginals(antecedents: AntecedentDistribution) -> Floats:
 @pytest.mark.parametrize("n_candidates", [1, 3, 4, 7, 8, 13, 300])
 def test_blocks_of_columns_change_no_figure(n_mentions: int, n_candidates: int) -> None:
     document = long_document(n_mentions, n_candidates)
-    np.testing.assert_allclose(link_marginals(document), plain_marginals(document), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(cs.link_marginals(document), plain_marginals(document), rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("n_mentions", [5_000, 20_000])
 def test_sampling_needs_memory_for_the_labels_and_the_candidates(n_mentions: int) -> None:
     document = long_document(n_mentions, 20)
-    sample_clusterings(document, n_samples=1)  # loads or compiles the kernels
+    cs.sample_clusterings(document, n_samples=1)  # loads or compiles the kernels
     tracemalloc.start()
     try:
-        samples = sample_clusterings(document, n_samples=100)
+        samples = cs.sample_clusterings(document, n_samples=100)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -173,13 +161,13 @@ def test_sampling_needs_memory_for_the_labels_and_the_candidates(n_mentions: int
         assert ((labels[i] == i) | (labels[i] == possible).any(axis=0)).all()
 
 
-@pytest.mark.parametrize("function", [link_marginals, root_posterior])
+@pytest.mark.parametrize("function", [cs.link_marginals, cs.root_posterior])
 def test_what_does_not_fit_into_memory_is_not_allocated(function: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_machine, "available_memory", lambda: 3 * 2**30 // 2)
-    document = AntecedentDistribution.from_csr(np.zeros(20_001, np.int64), np.zeros(0, np.int64), np.zeros(0))
+    monkeypatch.setattr(cs._machine, "available_memory", lambda: 3 * 2**30 // 2)
+    document = cs.AntecedentDistribution.from_csr(np.zeros(20_001, np.int64), np.zeros(0, np.int64), np.zeros(0))
     rule = (
         r"antecedents must fit into memory: a matrix of 20,000 x 20,000 mentions takes 3\.0 GiB, "
         r"got 1\.5 GiB of free memory \(`sample_clusterings`"
     )
-    with pytest.raises(ParameterError, match=rule):
+    with pytest.raises(cs.ParameterError, match=rule):
         function(document)  # type: ignore[operator]

@@ -17,14 +17,7 @@ from strategies import documents as strategies
 from strategies.documents import Lists
 from tolerance import plausible_counts, plausible_table
 
-from corefsample import (
-    AntecedentDistribution,
-    ParameterError,
-    entity_count_pmf,
-    link_marginals,
-    root_posterior,
-    sample_clusterings,
-)
+import corefsample as cs
 from corefsample._random import document_key
 from corefsample.coreference._clusterings import ClusteringSamples, sample_rescored
 from corefsample.coreference._conditioning import Conditioned
@@ -48,8 +41,8 @@ every_fixed = pytest.mark.parametrize("lists", FIXED.values(), ids=FIXED.keys())
 
 
 def draw(lists: Lists, n_samples: int, **keywords: int | str) -> Labels:
-    distribution = AntecedentDistribution.from_lists(*lists)
-    return sample_clusterings(distribution, n_samples=n_samples, **keywords).labels  # type: ignore[arg-type]
+    distribution = cs.AntecedentDistribution.from_lists(*lists)
+    return cs.sample_clusterings(distribution, n_samples=n_samples, **keywords).labels  # type: ignore[arg-type]
 
 
 # --- what a sample depends on ------------------------------------------------------------------------------
@@ -63,11 +56,11 @@ def test_samples_drawn_in_parts_are_those_drawn_at_once(cuts: list[int]) -> None
 
 
 def test_threads_change_no_sample() -> None:
-    distribution = AntecedentDistribution.from_lists(*DENSE_30)
+    distribution = cs.AntecedentDistribution.from_lists(*DENSE_30)
     doc_ids = [f"document {number}" for number in range(24)]
 
     def labels(doc_id: str) -> Labels:
-        return sample_clusterings(distribution, n_samples=300, seed=1, doc_id=doc_id).labels
+        return cs.sample_clusterings(distribution, n_samples=300, seed=1, doc_id=doc_id).labels
 
     alone = [labels(doc_id) for doc_id in doc_ids]
     with ThreadPoolExecutor(4) as pool:
@@ -102,16 +95,16 @@ def test_the_key_of_a_document_is_a_published_digest(seed: int, doc_id: str, dig
 # --- what a sample may contain --------------------------------------------------------------------------------
 
 
-def long_document(n_mentions: int, links: dict[int, list[int]]) -> AntecedentDistribution:
+def long_document(n_mentions: int, links: dict[int, list[int]]) -> cs.AntecedentDistribution:
     """A document of single mentions but for a few, whose candidates all score 1."""
     antecedents = [links.get(i, []) for i in range(n_mentions)]
-    return AntecedentDistribution.from_lists(antecedents, [[1.0] * len(row) for row in antecedents])
+    return cs.AntecedentDistribution.from_lists(antecedents, [[1.0] * len(row) for row in antecedents])
 
 
 def test_a_document_past_16_bits_is_sampled_as_one_within() -> None:
     # Up to 65,536 mentions a cell contains both its mentions in 16 bits each, from 65,537 on in 32.
     links = {7: [0, 3], 300: [7, 9, 299], 65_534: [0, 300], 65_535: [7, 300, 65_534]}
-    within, past = (sample_clusterings(long_document(n, links), n_samples=150).labels for n in (65_536, 65_537))
+    within, past = (cs.sample_clusterings(long_document(n, links), n_samples=150).labels for n in (65_536, 65_537))
     np.testing.assert_array_equal(past[:, :65_536], within)
     assert set(within[:, 65_535].tolist()) >= {0, 65_534, 65_535}
 
@@ -141,7 +134,7 @@ def test_links_come_as_often_as_their_exact_marginals(lists: Lists) -> None:
     labels = draw(lists, N_SAMPLES, seed=11)
     counts = sum((row[:, None] == row[None, :]).astype(np.int64) for row in labels)
     pairs = np.tril_indices(labels.shape[1], -1)
-    marginals = link_marginals(AntecedentDistribution.from_lists(*lists))
+    marginals = cs.link_marginals(cs.AntecedentDistribution.from_lists(*lists))
     assert plausible_counts(np.asarray(counts)[pairs], N_SAMPLES, marginals[pairs]).all()
 
 
@@ -150,16 +143,16 @@ def test_first_mentions_come_as_often_as_the_root_posterior(lists: Lists) -> Non
     labels = draw(lists, N_SAMPLES, seed=12)
     n_mentions = labels.shape[1]
     counts = np.stack([np.bincount(column, minlength=n_mentions) for column in labels.T])
-    roots = root_posterior(AntecedentDistribution.from_lists(*lists))
+    roots = cs.root_posterior(cs.AntecedentDistribution.from_lists(*lists))
     assert plausible_counts(counts, N_SAMPLES, roots).all()
 
 
 @every_fixed
 def test_numbers_of_entities_come_as_often_as_their_exact_distribution(lists: Lists) -> None:
-    distribution = AntecedentDistribution.from_lists(*lists)
-    n_entities = sample_clusterings(distribution, n_samples=N_SAMPLES, seed=13).n_entities()
+    distribution = cs.AntecedentDistribution.from_lists(*lists)
+    n_entities = cs.sample_clusterings(distribution, n_samples=N_SAMPLES, seed=13).n_entities()
     counts = np.bincount(n_entities, minlength=distribution.n_mentions + 1)
-    assert plausible_counts(counts, N_SAMPLES, entity_count_pmf(distribution)).all()
+    assert plausible_counts(counts, N_SAMPLES, cs.entity_count_pmf(distribution)).all()
 
 
 def star(scores: npt.NDArray[np.float64]) -> Lists:
@@ -248,10 +241,10 @@ def test_the_table_has_one_row_a_sample_and_mention() -> None:
     [("n_samples", [0, 10.0, True]), ("seed", [-1, 2**64, "0"]), ("first_sample", [-1, 2**63]), ("doc_id", [7])],
 )
 def test_parameters_out_of_range_raise(parameter: str, values: list[object]) -> None:
-    distribution = AntecedentDistribution.from_lists([[]], [[]])
+    distribution = cs.AntecedentDistribution.from_lists([[]], [[]])
     for value in values:
-        with error(ParameterError, parameter):
-            sample_clusterings(distribution, **{parameter: value})  # type: ignore[arg-type]
+        with error(cs.ParameterError, parameter):
+            cs.sample_clusterings(distribution, **{parameter: value})  # type: ignore[arg-type]
 
 
 # --- cannot-link pairs of mentions  --------------------------------------------------------------------------
@@ -266,30 +259,30 @@ def drawn(n_mentions: int, seed: int, shift: float = 0.0) -> Lists:
 
 
 def test_the_first_samples_of_many_are_the_few_and_consistent_draws_stay() -> None:
-    distribution = AntecedentDistribution.from_lists(*drawn(6, 1))
-    many = sample_clusterings(distribution, n_samples=1000, cannot_link=PAIRS, doc_id="a").labels
-    few = sample_clusterings(distribution, n_samples=100, cannot_link=PAIRS[::-1], doc_id="a").labels
-    later = sample_clusterings(distribution, n_samples=900, cannot_link=PAIRS, doc_id="a", first_sample=100).labels
+    distribution = cs.AntecedentDistribution.from_lists(*drawn(6, 1))
+    many = cs.sample_clusterings(distribution, n_samples=1000, cannot_link=PAIRS, doc_id="a").labels
+    few = cs.sample_clusterings(distribution, n_samples=100, cannot_link=PAIRS[::-1], doc_id="a").labels
+    later = cs.sample_clusterings(distribution, n_samples=900, cannot_link=PAIRS, doc_id="a", first_sample=100).labels
     assert (many[:100] == few).all()
     assert (many[100:] == later).all()
-    free = sample_clusterings(distribution, n_samples=1000, doc_id="a").labels
+    free = cs.sample_clusterings(distribution, n_samples=1000, doc_id="a").labels
     good = np.all([free[:, i] != free[:, j] for i, j in PAIRS], axis=0)
     assert 0 < good.sum() < 1000
     assert (many[good] == free[good]).all()
 
 
 def test_clashes_are_counted_before_conditioning() -> None:
-    distribution = AntecedentDistribution.from_lists([[], [0], [1]], [[], [0.0], [0.0]])
+    distribution = cs.AntecedentDistribution.from_lists([[], [0], [1]], [[], [0.0], [0.0]])
     # 2 is with 0 where both links are drawn: then both mentions clash, and 1 does not.
-    expected = int((sample_clusterings(distribution, n_samples=500).labels[:, 2] == 0).sum())
-    found = sample_clusterings(distribution, n_samples=500, cannot_link=[[2, 0]])
+    expected = int((cs.sample_clusterings(distribution, n_samples=500).labels[:, 2] == 0).sum())
+    found = cs.sample_clusterings(distribution, n_samples=500, cannot_link=[[2, 0]])
     assert found.conditioned == Conditioned(np.array([expected, 0, expected]), "drawn again")
     assert (found.labels[:, 2] != found.labels[:, 0]).all()
 
 
 def test_removed_links_leave_the_rest_renormalised() -> None:
     # Weights 1 (NEW), e, e^2 of mention 2; without the link to 1 they are 1 and e.
-    distribution = AntecedentDistribution.from_lists([[], [0], [0, 1]], [[], [0.5], [1.0, 2.0]])
+    distribution = cs.AntecedentDistribution.from_lists([[], [0], [0, 1]], [[], [0.5], [1.0, 2.0]])
     smaller = distribution.without_links([(1, 2), (0, 1)])
     assert smaller.antecedents.tolist() == [0]
     np.testing.assert_allclose(smaller.probs, [np.e / (1 + np.e)], rtol=1e-14)
@@ -299,24 +292,24 @@ def test_removed_links_leave_the_rest_renormalised() -> None:
 
 @pytest.mark.parametrize("pairs", [[[0, 3]], [[1, 1]], [[-1, 0]], [[0, 1, 2]], [[0.5, 1]], [[0, 1], [1]]])
 def test_a_pair_is_of_two_mentions(pairs: list[list[float]]) -> None:
-    distribution = AntecedentDistribution.from_lists(*drawn(3, 0))
-    with error(ParameterError, "pairs"):
+    distribution = cs.AntecedentDistribution.from_lists(*drawn(3, 0))
+    with error(cs.ParameterError, "pairs"):
         distribution.without_links(pairs)
-    with error(ParameterError, "cannot_link"):
-        sample_clusterings(distribution, n_samples=2, cannot_link=pairs)
+    with error(cs.ParameterError, "cannot_link"):
+        cs.sample_clusterings(distribution, n_samples=2, cannot_link=pairs)
 
 
 # --- several sets of scores ------------------------------------------------------------------------------------
 
 
 def one_by_one(
-    distribution: AntecedentDistribution, scores: np.ndarray[Any, Any], sizes: list[int], **options: Any
+    distribution: cs.AntecedentDistribution, scores: np.ndarray[Any, Any], sizes: list[int], **options: Any
 ) -> np.ndarray[Any, Any]:
     """Labels of `sample_clusterings` for each set, beside each other."""
     first, parts = options.pop("first_sample", 0), []
     for own, size in zip(scores, sizes, strict=True):
         changed = distribution.with_scores(own)
-        parts.append(sample_clusterings(changed, n_samples=size, first_sample=first, **options).labels.T)
+        parts.append(cs.sample_clusterings(changed, n_samples=size, first_sample=first, **options).labels.T)
         first += size
     return np.concatenate(parts, axis=1)
 
@@ -332,7 +325,7 @@ def one_by_one(
 def test_samples_are_those_of_single_calls(
     lists: Lists, sizes: list[int], seed: int, first_sample: int, spread: float
 ) -> None:
-    distribution = AntecedentDistribution.from_lists(*lists)
+    distribution = cs.AntecedentDistribution.from_lists(*lists)
     scores = np.random.default_rng(3).normal(0.0, spread, (len(sizes), distribution.n_candidates))
     options: dict[str, Any] = {"seed": seed, "doc_id": "a", "first_sample": first_sample}
     found, _ = sample_rescored(distribution, scores, np.array(sizes), **options)

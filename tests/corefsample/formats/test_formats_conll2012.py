@@ -16,13 +16,7 @@ from references.annotated_formats import plain_document, spans
 
 from corefsample import InputError, ParameterError, Tokens
 from corefsample.documents._annotated import AnnotatedDocument
-from corefsample.formats.annotated._conll2012 import (
-    Constituent,
-    head_of,
-    read_conll2012,
-    sentence_tree,
-    write_conll2012,
-)
+from corefsample.formats.annotated import _conll2012 as conll2012
 from corefsample.formats.annotated._corefud import read_corefud
 
 # Written for this test, in the columns of OntoNotes: two parts, and a predicate with its arguments in a sentence.
@@ -46,10 +40,10 @@ bc/made/00/made_0001   1    0    Rain   NN   (TOP(NP*))           -    -   -    
 """
 
 
-read = partial(reference.read_text, read_conll2012, name="corpus.v4_gold_conll")
+read = partial(reference.read_text, conll2012.read_conll2012, name="corpus.v4_gold_conll")
 
 
-written = partial(reference.written_text, write_conll2012)
+written = partial(reference.written_text, conll2012.write_conll2012)
 
 
 def cells(*coreference: str, name: str = "d", sentence_ends: Sequence[int] = ()) -> str:
@@ -170,10 +164,10 @@ def test_mentions_that_cross_sentences_are_skipped_and_counted_or_kept() -> None
 def test_the_head_of_a_noun_phrase_stands_before_its_modifiers(
     bits: str, tags: str, span: tuple[int, int], head: int
 ) -> None:
-    assert head_of(sentence_tree(bits.split(), tags.split()), *span) == head
+    assert conll2012.head_of(conll2012.sentence_tree(bits.split(), tags.split()), *span) == head
 
 
-def bits_of(node: Constituent) -> list[str]:
+def bits_of(node: conll2012.Constituent) -> list[str]:
     """Parse bits of a tree, the obvious way."""
     if not node.children:
         return ["*"]
@@ -182,30 +176,30 @@ def bits_of(node: Constituent) -> list[str]:
 
 
 @st.composite
-def trees(draw: st.DrawFn) -> Constituent:
+def trees(draw: st.DrawFn) -> conll2012.Constituent:
     """A phrase over words X, phrases and words below it."""
 
-    def phrase(start: int, depth: int) -> Constituent:
+    def phrase(start: int, depth: int) -> conll2012.Constituent:
         label, end = draw(st.sampled_from(["NP", "VP", "S"])), start
         children = []
         for _ in range(draw(st.integers(1, 3))):
             deeper = depth < 3 and draw(st.booleans())
-            children.append(phrase(end, depth + 1) if deeper else Constituent("X", end, end + 1))
+            children.append(phrase(end, depth + 1) if deeper else conll2012.Constituent("X", end, end + 1))
             end = children[-1].end
-        return Constituent(label, start, end, children)
+        return conll2012.Constituent(label, start, end, children)
 
     return phrase(0, 0)
 
 
 @given(trees(), st.data())
-def test_parse_bits_are_the_tree_they_were_made_of(tree: Constituent, data: st.DataObject) -> None:
+def test_parse_bits_are_the_tree_they_were_made_of(tree: conll2012.Constituent, data: st.DataObject) -> None:
     bits = bits_of(tree)
-    root = sentence_tree(bits, ["X"] * tree.end)
+    root = conll2012.sentence_tree(bits, ["X"] * tree.end)
     assert root is not None
     assert root.children == [tree]
     start = data.draw(st.integers(0, tree.end - 1))
     end = data.draw(st.integers(start + 1, tree.end))
-    assert start <= head_of(root, start, end) < end
+    assert start <= conll2012.head_of(root, start, end) < end
 
 
 # --- bad input ---------------------------------------------------------------------------------------------
@@ -302,11 +296,11 @@ def test_documents_outside_the_format_are_rejected(tmp_path: Path) -> None:
         (plain_document(4, [], doc_id=" "), "name must be one line without blanks at its ends"),
     ):
         with pytest.raises(ParameterError, match=rule):
-            write_conll2012([document], path)
+            conll2012.write_conll2012([document], path)
     assert list(tmp_path.iterdir()) == []
     path.write_text("mine")
     with pytest.raises(ParameterError, match="output must not exist"):
-        write_conll2012([], path)
+        conll2012.write_conll2012([], path)
     assert path.read_text() == "mine"
 
 

@@ -12,14 +12,7 @@ from references.paired import paired_comparison
 from strategies import documents as strategies
 from strategies.documents import one_word_document as document
 
-from corefsample import (
-    AntecedentDistribution,
-    InputError,
-    ParameterError,
-    ScoredDocument,
-    link_marginals,
-    sample_clusterings,
-)
+import corefsample as cs
 from corefsample.documents._scored import Unannotated, gold_codes
 from corefsample.links import calibrate_links, compare_links
 from corefsample.links._calibration import DISTANCES, PAIR_KINDS, LinkCalibration, LinkTables, link_tables
@@ -39,7 +32,7 @@ def test_pairs_are_those_of_a_loop(lists: strategies.Lists, data: st.DataObject,
     upos = data.draw(st.lists(st.sampled_from(["PROPN", "NOUN", "PRON", "DET", "X"]), min_size=n, max_size=n))
     one = document(lists, gold, upos=upos)
     pairs = link_tables([one], unannotated=unannotated)
-    marginals = link_marginals(one.antecedents)
+    marginals = cs.link_marginals(one.antecedents)
     kind = {"PROPN": "name", "PRON": "pronoun", "DET": "pronoun"}
     expected = []
     for i, j in sorted(itertools.combinations(range(n), 2), key=lambda pair: pair[::-1]):
@@ -59,16 +52,16 @@ def test_pairs_are_those_of_a_loop(lists: strategies.Lists, data: st.DataObject,
 
 
 def test_documents_without_gold_and_unknown_options_raise() -> None:
-    with error(ParameterError, place="doc_id 'd'"):
+    with error(cs.ParameterError, place="doc_id 'd'"):
         gold_codes(document(THREE))
-    with error(ParameterError, "unannotated"):
+    with error(cs.ParameterError, "unannotated"):
         link_tables([document(THREE, [1, 1, 1])], unannotated="new")  # type: ignore[arg-type]
 
 
 # --- tables ------------------------------------------------------------------------------------------------
 
 
-def chain(n: int) -> ScoredDocument:
+def chain(n: int) -> cs.ScoredDocument:
     """n mentions, each linked to the one before with P = 1/2, all of one entity."""
     return document(([[], *([i - 1] for i in range(1, n))], [[], *[[0.0]] * (n - 1)]), ["e"] * n)
 
@@ -96,21 +89,21 @@ def test_tables_name_the_document_of_each_pair_whatever_their_order() -> None:
 # --- calibration of link marginals, overall and by group ------------------------------------------------------
 
 
-def calibrated_documents(n_documents: int, n_mentions: int, sharpness: float = 1.0) -> Iterator[ScoredDocument]:
+def calibrated_documents(n_documents: int, n_mentions: int, sharpness: float = 1.0) -> Iterator[cs.ScoredDocument]:
     """Documents whose gold is drawn from their antecedents: calibrated if the sharpness is 1."""
     rng = np.random.default_rng(5)
     rows = [list(range(i)) for i in range(n_mentions)]
     for d in range(n_documents):
         scores = [rng.normal(-1.0, 1.5, i) for i in range(n_mentions)]
-        truth = AntecedentDistribution.from_lists(rows, [row.tolist() for row in scores])
-        gold = sample_clusterings(truth, n_samples=1, seed=7, doc_id=str(d)).labels[0].tolist()
+        truth = cs.AntecedentDistribution.from_lists(rows, [row.tolist() for row in scores])
+        gold = cs.sample_clusterings(truth, n_samples=1, seed=7, doc_id=str(d)).labels[0].tolist()
         yield document((rows, [(sharpness * row).tolist() for row in scores]), gold, f"d{d:02}")
 
 
 N_DOCUMENTS, N_MENTIONS = 60, 12
 
 
-def documents(sharpness: float = 1.0) -> Iterator[ScoredDocument]:
+def documents(sharpness: float = 1.0) -> Iterator[cs.ScoredDocument]:
     return calibrated_documents(N_DOCUMENTS, N_MENTIONS, sharpness)
 
 
@@ -155,14 +148,14 @@ def test_a_single_document_has_no_interval_by_document() -> None:
 
 
 def test_gold_without_a_pair_raises() -> None:
-    with pytest.raises(InputError, match="gold must annotate at least two mentions"):
+    with pytest.raises(cs.InputError, match="gold must annotate at least two mentions"):
         calibrate_links(link_tables([]))
 
 
 # --- two scorers of the same documents compared by their link marginals ---------------------------------------
 
 
-def few_documents(sharpness: float = 1.0, n_documents: int = 12) -> Iterator[ScoredDocument]:
+def few_documents(sharpness: float = 1.0, n_documents: int = 12) -> Iterator[cs.ScoredDocument]:
     return calibrated_documents(n_documents, 8, sharpness)
 
 
@@ -180,19 +173,19 @@ def test_the_comparison_is_that_of_all_pairs_and_ignores_the_order_of_documents(
 
 def test_other_documents_mentions_or_gold_are_bad_input() -> None:
     links, own = link_tables(few_documents()), list(few_documents())
-    with pytest.raises(InputError, match=r"must be the same for both scorers, got doc_id 'd11' only for the first$"):
+    with pytest.raises(cs.InputError, match=r"must be the same for both scorers, got doc_id 'd11' only for the first$"):
         compare_links(links, link_tables(own[:-1]))
-    with error(InputError):
+    with error(cs.InputError):
         compare_links(link_tables(own[:-1]), links)
     moved = dataclasses.replace(own[3], mentions=own[3].mentions + 1)
     other_gold = dataclasses.replace(own[3], gold=list(range(8)))
     for changed in (moved, other_gold):
         other = link_tables([*own[:3], changed, *own[4:]])
-        with error(InputError, None, "doc_id 'd03'"):
+        with error(cs.InputError, None, "doc_id 'd03'"):
             compare_links(links, other)
 
 
 def test_a_single_document_cannot_be_compared() -> None:
     links = link_tables(few_documents(n_documents=1))
-    with pytest.raises(InputError, match="in each of at least 2 documents to compare scorers, got 1 such documents"):
+    with pytest.raises(cs.InputError, match="in each of at least 2 documents to compare scorers, got 1 such documents"):
         compare_links(links, links)

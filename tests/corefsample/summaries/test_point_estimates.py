@@ -14,19 +14,9 @@ from tolerance import plausible_means
 from corefsample import AntecedentDistribution, ParameterError, map_clustering, sample_clusterings
 from corefsample.coreference._clusterings import ClusteringSamples, canonical_labels
 from corefsample.metrics._scores import metric_posterior
-from corefsample.summaries import expected_loss, point_estimate
-from corefsample.summaries._expected_losses import (
-    LOSSES,
-    SCORES,
-    ScoreName,
-    loss_under,
-    merged,
-    starts,
-    summary_input,
-    swept,
-)
+from corefsample.summaries import _expected_losses as expected_losses, expected_loss, point_estimate
 
-SAMPLED = [loss for loss in LOSSES if loss != "vi-bound"]
+SAMPLED = [loss for loss in expected_losses.LOSSES if loss != "vi-bound"]
 
 
 def random_samples(seed: int, n_mentions: int, n_samples: int) -> np.ndarray:
@@ -110,13 +100,13 @@ def test_an_estimate_has_its_loss_and_none_is_below_the_bound(seed: int, n: int,
         assert estimate.lower_bound <= min(losses) + 1e-12
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", expected_losses.LOSSES)
 def test_no_clustering_of_seven_mentions_is_better(loss: str) -> None:
     rng = np.random.default_rng(8)
     scores = [rng.normal(-1.0, 2.0, i).tolist() for i in range(7)]
     distribution = AntecedentDistribution.from_lists([list(range(i)) for i in range(7)], scores)
     samples = sample_clusterings(distribution, n_samples=20)
-    source = summary_input(distribution, samples=samples)
+    source = expected_losses.summary_input(distribution, samples=samples)
     everything = [np.array(labels, np.int32) for labels in coreference.all_clusterings(7)]
     assert len(everything) == 877  # Bell number
     if loss == "conll":  # symmetric, so that all clusterings can be compared with a sample at once
@@ -124,7 +114,7 @@ def test_no_clustering_of_seven_mentions_is_better(loss: str) -> None:
         scores_of = [metric_posterior(sample.copy(), found, metric="conll").values for sample in samples.labels]
         least = float(1.0 - np.mean(scores_of, axis=0).max())
     else:
-        least = min(loss_under(source, labels, loss, 1.0).value for labels in everything)
+        least = min(expected_losses.loss_under(source, labels, loss, 1.0).value for labels in everything)
     assert point_estimate(distribution, loss=loss, samples=samples).expected_loss == pytest.approx(least, abs=1e-9)
 
 
@@ -133,17 +123,19 @@ def test_an_estimate_is_at_least_as_good_as_the_likeliest_antecedents() -> None:
     lists = [list(range(i)) for i in range(30)], [rng.normal(-3, 2, i).tolist() for i in range(30)]
     distribution = AntecedentDistribution.from_lists(*lists)
     samples = sample_clusterings(distribution, n_samples=100)
-    for loss in LOSSES:
+    for loss in expected_losses.LOSSES:
         estimate = point_estimate(distribution, loss=loss, samples=samples)
         usual = expected_loss(distribution, map_clustering(distribution), loss=loss, samples=samples)
         assert estimate.expected_loss <= usual.value + 1e-12
 
 
-@pytest.mark.parametrize("loss", SCORES)
-def test_the_best_start_is_not_dropped_after_a_few_samples(loss: ScoreName) -> None:
+@pytest.mark.parametrize("loss", expected_losses.SCORES)
+def test_the_best_start_is_not_dropped_after_a_few_samples(loss: expected_losses.ScoreName) -> None:
     samples = random_samples(8, 12, 600)
-    source = summary_input(samples)
-    least = min(loss_under(source, labels, loss, 1.0).value for labels in starts(source))
+    source = expected_losses.summary_input(samples)
+    least = min(
+        expected_losses.loss_under(source, labels, loss, 1.0).value for labels in expected_losses.starts(source)
+    )
     assert point_estimate(samples, loss=loss).expected_loss <= least + 1e-12
 
 
@@ -158,16 +150,16 @@ def test_a_distribution_and_samples_of_it_agree_on_the_loss() -> None:
 @pytest.mark.parametrize("split_cost", [1.0, 1.4, 1.9])
 def test_after_the_sweeps_no_move_of_one_mention_lowers_the_loss(split_cost: float) -> None:
     # With 24 mentions many clusters have weak links only, which the sweeps do not compare with the samples.
-    source = summary_input(random_samples(4, 24, 30))
+    source = expected_losses.summary_input(random_samples(4, 24, 30))
     start = np.arange(24, dtype=np.int32)
-    labels = swept(source, start, "vi", split_cost)
-    least = loss_under(source, labels, "vi", split_cost).value
-    assert least < loss_under(source, start, "vi", split_cost).value
+    labels = expected_losses.swept(source, start, "vi", split_cost)
+    least = expected_losses.loss_under(source, labels, "vi", split_cost).value
+    assert least < expected_losses.loss_under(source, start, "vi", split_cost).value
     for i in range(24):
         for k in {*labels.tolist(), 100}:
             moved = labels.copy()
             moved[i] = k
-            assert loss_under(source, canonical_labels(moved), "vi", split_cost).value >= least - 1e-9
+            assert expected_losses.loss_under(source, canonical_labels(moved), "vi", split_cost).value >= least - 1e-9
 
 
 @pytest.mark.parametrize("loss", ["b3", "lea", "conll"])
@@ -175,7 +167,7 @@ def test_clusters_that_belong_together_are_merged_and_others_are_not(loss: str) 
     # Three of four samples have {0, 1, 2} and {3, 4}; the search begins with every mention alone.
     samples = np.array([[0, 0, 0, 3, 3]] * 3 + [[0, 1, 2, 3, 4]])
     start = np.arange(5, dtype=np.int32)
-    labels = merged(summary_input(samples), start, loss, 1.0)
+    labels = expected_losses.merged(expected_losses.summary_input(samples), start, loss, 1.0)
     losses = {each: summaries.expected_loss(loss, each, samples.tolist()) for each in coreference.all_clusterings(5)}
     assert labels.tolist() == [0, 0, 0, 3, 3] == list(min(losses, key=losses.__getitem__))
 
@@ -183,7 +175,7 @@ def test_clusters_that_belong_together_are_merged_and_others_are_not(loss: str) 
 @pytest.mark.parametrize("n", [0, 1])
 def test_documents_without_pairs_have_an_estimate(n: int) -> None:
     distribution = AntecedentDistribution.from_lists([[]] * n, [[]] * n)
-    for loss in LOSSES:
+    for loss in expected_losses.LOSSES:
         assert point_estimate(distribution, loss=loss).labels.tolist() == list(range(n))
 
 

@@ -12,19 +12,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import report_pages
 from chromium import Browser, accessibility_faults, choose_scheme, missing, resize, until
-from report_pages import (
-    DRAWN,
-    allow_downloads,
-    choose,
-    choose_actor,
-    downloaded,
-    evidence,
-    listed,
-    one,
-    open_document,
-    text,
-)
 from run_cases import CountOptions, count_events
 
 from corefsample import read_documents, write_documents
@@ -51,13 +40,13 @@ def actors(browser: Browser) -> list[str]:
 
 def likeliest(run: Path, n: int = 1) -> Any:
     """The n-th row of evidence by probability, of an actor with a plain name."""
-    table = evidence(run)
+    table = report_pages.evidence(run)
     plain = table[table["actor"].str.fullmatch("[A-Z]{3}")]
     return plain.sort_values("probability", kind="stable").iloc[-n]
 
 
 def find(browser: Browser, words: str) -> None:
-    field = one(browser, "#find")
+    field = report_pages.one(browser, "#find")
     field.clear()
     field.send_keys(words)
 
@@ -76,19 +65,23 @@ def test_a_link_shows_what_its_sender_saw(browser: Browser, page: Path, run: Pat
     }
     browser.get("about:blank")
     browser.get(f"{page.as_uri()}#{urllib.parse.urlencode(sent)}")
-    until(browser, DRAWN)
-    assert text(browser, "#documents-heading").endswith(f", {row['period']}: documents by date")
-    assert text(browser, "#reader-heading") == row["doc_id"]
-    expected = evidence(run).query("actor == @row.actor and period == @row.period").sort_values("date", kind="stable")
-    assert sorted(listed(browser)) == sorted(expected["doc_id"])
-    assert text(browser, "#readout").startswith(row["period"])
+    until(browser, report_pages.DRAWN)
+    assert report_pages.text(browser, "#documents-heading").endswith(f", {row['period']}: documents by date")
+    assert report_pages.text(browser, "#reader-heading") == row["doc_id"]
+    expected = (
+        report_pages.evidence(run)
+        .query("actor == @row.actor and period == @row.period")
+        .sort_values("date", kind="stable")
+    )
+    assert sorted(report_pages.listed(browser)) == sorted(expected["doc_id"])
+    assert report_pages.text(browser, "#readout").startswith(row["period"])
 
 
 def test_a_link_to_a_document_opens_at_it_on_a_narrow_page(browser: Browser, page: Path, run: Path) -> None:
     resize(browser, 390, 800)
     browser.get("about:blank")
     browser.get(f"{page.as_uri()}#{urllib.parse.urlencode({'document': likeliest(run)['doc_id']})}")
-    until(browser, DRAWN)
+    until(browser, report_pages.DRAWN)
     top = "Math.abs(document.getElementById('reader').getBoundingClientRect().top)"
     until(browser, f"{top} < 100")
 
@@ -97,17 +90,17 @@ def test_a_link_to_a_document_opens_at_it_on_a_narrow_page(browser: Browser, pag
 
 
 def test_words_are_searched_in_texts_and_ids(browser: Browser, run: Path) -> None:
-    table = evidence(run)
+    table = report_pages.evidence(run)
     texts = {each.doc_id: " ".join(each.tokens.text).lower() for each in read_documents(run / "documents.parquet")}  # type: ignore[union-attr]
     row = likeliest(run)
     find(browser, row["doc_id"])
     until(browser, f"document.querySelectorAll('#list .item').length === {(table['doc_id'] == row['doc_id']).sum()}")
-    assert set(listed(browser)) == {row["doc_id"]}
+    assert set(report_pages.listed(browser)) == {row["doc_id"]}
     word = max(texts[row["doc_id"]].split(), key=len)
     expected = {doc_id for doc_id in table["doc_id"] if word in texts[doc_id]}
     find(browser, word.upper())
     until(browser, f"document.getElementById('status').textContent.startsWith('{len(expected)} document')")
-    assert set(listed(browser)) <= expected
+    assert set(report_pages.listed(browser)) <= expected
     assert state(browser)["find"] == word.upper()
 
 
@@ -165,8 +158,8 @@ def test_the_probability_of_more_documents_is_that_of_the_enumeration(
     count_events(str(run.parent / "news.parquet"), tmp_path / "run", options)
     write_report(tmp_path / "run", tmp_path / "page.html")
     session.get((tmp_path / "page.html").as_uri())
-    until(session, DRAWN)
-    table = evidence(run)
+    until(session, report_pages.DRAWN)
+    table = report_pages.evidence(run)
     codes = [code for code in actors(session) if len(code) == 3]
     n_checked = 0
     for a, b in itertools.permutations(codes[:4], 2):
@@ -193,7 +186,7 @@ def test_counts_that_share_an_uncertainty_are_compared_by_sample(session: Browse
     )
     write_report(tmp_path / "run", tmp_path / "page.html")
     session.get((tmp_path / "page.html").as_uri())
-    until(session, DRAWN)
+    until(session, report_pages.DRAWN)
     samples = read_count_samples(tmp_path / "run")
     n_checked = 0
     for a, b in itertools.permutations(actors(session)[:4], 2):
@@ -213,19 +206,19 @@ def test_counts_that_share_an_uncertainty_are_compared_by_sample(session: Browse
 
 @pytest.fixture
 def downloads(browser: Browser, tmp_path: Path) -> Path:
-    allow_downloads(browser, tmp_path)
+    report_pages.allow_downloads(browser, tmp_path)
     return tmp_path
 
 
 def saved(browser: Browser, folder: Path, button: str, name: str) -> Path:
     """The file that a button downloads."""
     browser.execute_script("document.getElementById(arguments[0]).click()", button)
-    return downloaded(folder, name)
+    return report_pages.downloaded(folder, name)
 
 
 def test_the_table_of_an_actor_is_that_of_the_run(browser: Browser, run: Path, downloads: Path) -> None:
     code = likeliest(run)["actor"]
-    choose_actor(browser, code)
+    report_pages.choose_actor(browser, code)
     path = saved(browser, downloads, "save-csv", f"counts-{code}.csv")
     found = pd.read_csv(path, encoding="utf-8-sig", keep_default_na=False)
     expected = pd.read_csv(run / "counts.csv", keep_default_na=False).query("actor == @code")
@@ -244,8 +237,8 @@ def test_the_automated_checks_of_accessibility_pass(browser: Browser, run: Path,
     """Axe's rules, contrast included, with a document open, and two actors in the chart."""
     choose_scheme(browser, scheme)
     try:
-        choose(browser, "#other", "1")
-        open_document(browser, likeliest(run)["doc_id"])
+        report_pages.choose(browser, "#other", "1")
+        report_pages.open_document(browser, likeliest(run)["doc_id"])
         assert accessibility_faults(browser) == []
     finally:
         choose_scheme(browser, "")

@@ -15,15 +15,7 @@ from command_line import Calls
 from expected_errors import error
 from run_cases import CountOptions, count_events
 
-from corefsample import (
-    InputError,
-    ParameterError,
-    Recalibration,
-    ScoredDocument,
-    read_documents,
-    sample_clusterings,
-    write_documents,
-)
+import corefsample as cs
 from corefsample.recalibration._uncertain import chosen_recalibration, read_recalibration
 from corefsample.scorers import load_scorer, score_documents
 from corefsample.scorers.protocol import MENTION_SOURCES, MentionSource
@@ -40,7 +32,7 @@ GENRES = ("news", "news", "speech", None)
 
 
 @cache
-def scored(n: int = 14) -> list[ScoredDocument]:
+def scored(n: int = 14) -> list[cs.ScoredDocument]:
     """Documents as of a model without a recalibration, most of which name their genre."""
     documents = [each.document for each in simulate_documents(n, seed=2, event_share=1.0)]
     return [
@@ -50,7 +42,7 @@ def scored(n: int = 14) -> list[ScoredDocument]:
 
 
 @cache
-def recalibrated(n: int = 14) -> list[ScoredDocument]:
+def recalibrated(n: int = 14) -> list[cs.ScoredDocument]:
     return [read_recalibration("english").recalibration.apply_document(each) for each in scored(n)]
 
 
@@ -58,10 +50,10 @@ def recalibrated(n: int = 14) -> list[ScoredDocument]:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The documents with the recalibration (own), without (plain), and with another (other)."""
     folder = tmp_path_factory.mktemp("files")
-    write_documents(recalibrated(), folder / "own.jsonl")
-    write_documents(scored(), folder / "plain.jsonl")
-    change = Recalibration(1.3, 0.1)
-    write_documents((change.apply_document(each) for each in scored()), folder / "other.jsonl")
+    cs.write_documents(recalibrated(), folder / "own.jsonl")
+    cs.write_documents(scored(), folder / "plain.jsonl")
+    change = cs.Recalibration(1.3, 0.1)
+    cs.write_documents((change.apply_document(each) for each in scored()), folder / "other.jsonl")
     return folder
 
 
@@ -78,11 +70,11 @@ def run(folder: Path) -> Path:
     return counted(folder / "own.jsonl", folder / "run")
 
 
-def without_genre(document: ScoredDocument) -> ScoredDocument:
+def without_genre(document: cs.ScoredDocument) -> cs.ScoredDocument:
     return dataclasses.replace(document, metadata={"recalibration": document.metadata["recalibration"]})
 
 
-def reference_counts(documents: list[ScoredDocument]) -> dict[tuple[str, str], np.ndarray[Any, Any]]:
+def reference_counts(documents: list[cs.ScoredDocument]) -> dict[tuple[str, str], np.ndarray[Any, Any]]:
     """Counts by sample of each country and year, by one loop over documents, draws and samples."""
     rule, lexicon = load_rules("attack"), load_lexicon()
     shipped = {
@@ -99,7 +91,9 @@ def reference_counts(documents: list[ScoredDocument]) -> dict[tuple[str, str], n
         for sample in range(N_SAMPLES):
             change = draws[sample // (N_SAMPLES // N_DRAWS)].relative_to(english.recalibration)
             stream: dict[str, Any] = {"n_samples": 1, "doc_id": document.doc_id, "first_sample": sample}
-            drawn = sample_clusterings(change.apply(document.antecedents, kinds), **stream, cannot_link=matches.apart)
+            drawn = cs.sample_clusterings(
+                change.apply(document.antecedents, kinds), **stream, cannot_link=matches.apart
+            )
             for (country,) in evaluate_clustering(matches, drawn.labels[0]):
                 counts[country, period.label][sample] += 1
     return counts
@@ -131,17 +125,17 @@ def test_the_uncertainty_can_be_turned_off(folder: Path, run: Path, tmp_path: Pa
 @pytest.mark.parametrize("workers", [1, 2])
 def test_scores_of_two_kinds_are_not_counted_together(folder: Path, tmp_path: Path, workers: int) -> None:
     half = [*recalibrated(4), *scored(8)[4:]]
-    write_documents(half, tmp_path / "mixed.jsonl")
-    write_documents(scored(30)[24:], tmp_path / "more.jsonl")
+    cs.write_documents(half, tmp_path / "mixed.jsonl")
+    cs.write_documents(scored(30)[24:], tmp_path / "more.jsonl")
     rule = "scores must all have had the recalibration of a model of the package"
     two_files = [folder / "own.jsonl", tmp_path / "more.jsonl"]
     for inputs, place in ((tmp_path / "mixed.jsonl", "mixed.jsonl: line 5: doc_id"), (two_files, "more.jsonl")):
         for on_error in ("stop", "quarantine"):  # the corpus is wrong, not a document
             options = CountOptions(n_samples=20, period="year", on_error=on_error)  # type: ignore[arg-type]
-            with error(InputError, place=place, hint="uncertainty") as caught:
+            with error(cs.InputError, place=place, hint="uncertainty") as caught:
                 count_events(inputs, tmp_path / f"run-{on_error}", options, workers=workers)
             assert caught.value.message.startswith(rule)
-    with pytest.raises(InputError, match=rule):
+    with pytest.raises(cs.InputError, match=rule):
         EventCounter(n_samples=N_SAMPLES).update(half)
     count_events(two_files, tmp_path / "none", CountOptions(n_samples=20, uncertainty="none"))
 
@@ -149,7 +143,7 @@ def test_scores_of_two_kinds_are_not_counted_together(folder: Path, tmp_path: Pa
 def test_other_recalibrations_are_reported(folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, logger="corefsample"):
         found = counted(folder / "other.jsonl", tmp_path / "run")
-    mark = next(read_documents(folder / "other.jsonl")).metadata["recalibration"]
+    mark = next(cs.read_documents(folder / "other.jsonl")).metadata["recalibration"]
     text = f"scores with the recalibration {mark}, which is of no model of the package: its uncertainty is not counted"
     assert caplog.text.count(text) == 1
     expected = counted(folder / "other.jsonl", tmp_path / "none", recalibration="none")
@@ -158,9 +152,9 @@ def test_other_recalibrations_are_reported(folder: Path, tmp_path: Path, caplog:
 
 def test_an_uncertainty_that_is_not_known_is_an_error(folder: Path, tmp_path: Path) -> None:
     for source in ("plain", "other"):
-        with error(ParameterError, "uncertainty"):
+        with error(cs.ParameterError, "uncertainty"):
             counted(folder / f"{source}.jsonl", tmp_path / "run", uncertainty="domain")
-    with error(InputError, place="doc_id"):
+    with error(cs.InputError, place="doc_id"):
         EventCounter(uncertainty="fit").update(scored(2))
 
 
@@ -170,15 +164,15 @@ def test_an_uncertainty_that_is_not_known_is_an_error(folder: Path, tmp_path: Pa
 def test_a_fit_to_recalibrated_scores_is_for_such_scores(tmp_path: Path) -> None:
     options = partial(RecalibrateOptions, objective="likelihood", form="global", n_folds=2, n_resamples=2)
     documents = [each.document for each in simulate_documents(16, seed=1, event_share=1.0)]
-    change, other = Recalibration(1.3, 0.2), Recalibration(1.5, 0.1)
-    write_documents(map(change.apply_document, documents), tmp_path / "gold.jsonl")
-    write_documents(map(other.apply_document, documents), tmp_path / "other.jsonl")
+    change, other = cs.Recalibration(1.3, 0.2), cs.Recalibration(1.5, 0.1)
+    cs.write_documents(map(change.apply_document, documents), tmp_path / "gold.jsonl")
+    cs.write_documents(map(other.apply_document, documents), tmp_path / "other.jsonl")
     run = run_recalibrate(tmp_path / "gold.jsonl", tmp_path / "gold.jsonl", options(out=tmp_path / "again.jsonl"))
     record = json.loads(Path(run["record"]).read_text(encoding="utf-8"))
     assert record["base"] == change.fingerprint()
-    marks = {document.metadata["recalibration"] for document in read_documents(run["out"])}
+    marks = {document.metadata["recalibration"] for document in cs.read_documents(run["out"])}
     assert marks == {f"{change.fingerprint()} {run.result.uncertain.recalibration.fingerprint()}"}
-    with error(InputError, place="other.jsonl: line 1: doc_id 'sim-000000'"):
+    with error(cs.InputError, place="other.jsonl: line 1: doc_id 'sim-000000'"):
         run_recalibrate(tmp_path / "gold.jsonl", tmp_path / "other.jsonl", options(out=tmp_path / "out.jsonl"))
 
 
@@ -187,9 +181,9 @@ def test_the_english_model_scores_as_the_command_does(mentions: MentionSource, t
     documents = [each.document for each in simulate_documents(3, seed=4)]
     plain = list(score_documents(load_scorer(), documents, mentions=mentions))
     change = read_recalibration(chosen_recalibration("english", mentions=mentions) or "").recalibration
-    write_documents(documents, tmp_path / "d.jsonl")
+    cs.write_documents(documents, tmp_path / "d.jsonl")
     call("score", tmp_path / "d.jsonl", "--mentions", mentions, "--out", tmp_path / "s.jsonl")
-    by_command = read_documents(tmp_path / "s.jsonl")
+    by_command = cs.read_documents(tmp_path / "s.jsonl")
     for other, document in zip(by_command, plain, strict=True):
         expected = change.apply_document(document)
         np.testing.assert_allclose(other.antecedents.scores, expected.antecedents.scores, atol=1e-5)
@@ -204,7 +198,7 @@ def test_scores_of_annotated_mentions_and_of_the_parse_have_the_draws_of_their_o
     change = read_recalibration("english-annotated").recalibration
     annotated = [change.apply_document(each) for each in scored()]
     mixed = [other if d % 3 else own for d, (other, own) in enumerate(zip(annotated, recalibrated(), strict=True))]
-    write_documents(mixed, tmp_path / "mixed.jsonl")
+    cs.write_documents(mixed, tmp_path / "mixed.jsonl")
     samples = read_count_samples(counted(tmp_path / "mixed.jsonl", tmp_path / "run"))
     expected = reference_counts(mixed)
     assert samples.counts.sum() == sum(each.sum() for each in expected.values()) > 100
@@ -217,7 +211,7 @@ def test_a_predicate_gets_the_samples_of_the_draws() -> None:
     documents = recalibrated(4)
     seen: list[Any] = []
 
-    def predicate(document: ScoredDocument, labels: Any) -> dict[str, Any]:
+    def predicate(document: cs.ScoredDocument, labels: Any) -> dict[str, Any]:
         seen.append(labels.copy())
         return {"links": labels[:, -1] != document.n_mentions - 1}
 
@@ -227,5 +221,5 @@ def test_a_predicate_gets_the_samples_of_the_draws() -> None:
     draws = english.sampled("domain", N_DRAWS, domain="news")
     for sample in (0, 1, 2, 55, N_SAMPLES - 1):
         changed = draws[sample // 2].relative_to(english.recalibration).apply(document.antecedents, kinds)
-        expected = sample_clusterings(changed, n_samples=1, doc_id=document.doc_id, first_sample=sample)
+        expected = cs.sample_clusterings(changed, n_samples=1, doc_id=document.doc_id, first_sample=sample)
         np.testing.assert_array_equal(seen[0][sample], expected.labels[0])

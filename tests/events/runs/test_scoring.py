@@ -18,16 +18,7 @@ from places import EN_CORE_WEB_SM, EN_GUM_UD
 from references import coreference as references, scoring as sr
 from run_cases import score_corpus
 
-from corefsample import (
-    InputError,
-    ParameterError,
-    Recalibration,
-    ScoredDocument,
-    Tokens,
-    read_corefud,
-    read_documents,
-    write_documents,
-)
+import corefsample as cs
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.parses import parse_samples
 from corefsample.recalibration._uncertain import read_recalibration
@@ -101,14 +92,14 @@ def test_an_annotated_corpus_keeps_its_content(
     tmp_path: Path, corpus: Path, model: AntecedentModel, score: Score
 ) -> None:
     run = score(corpus, "s.jsonl.gz", min_prob=0.01)
-    found = list(read_documents(tmp_path / "s.jsonl.gz"))
-    expected = list(score_documents(model, read_corefud(corpus), min_prob=0.01))
+    found = list(cs.read_documents(tmp_path / "s.jsonl.gz"))
+    expected = list(score_documents(model, cs.read_corefud(corpus), min_prob=0.01))
     assert found == expected
-    assert all(a.gold == list(b.entities) for a, b in zip(found, read_corefud(corpus), strict=True))
+    assert all(a.gold == list(b.entities) for a, b in zip(found, cs.read_corefud(corpus), strict=True))
     assert all(each.date is not None and "genre" in each.metadata for each in found)
     assert run.n_mentions == sum(each.n_mentions for each in expected)
     assert run.n_candidates == sum(each.antecedents.n_candidates for each in expected)
-    pruned = [score_mentions(model, [d.tokens], [d.mentions], 0.01, None)[0] for d in read_corefud(corpus)]
+    pruned = [score_mentions(model, [d.tokens], [d.mentions], 0.01, None)[0] for d in cs.read_corefud(corpus)]
     assert run.dropped_mass == pytest.approx(sum(float(each.dropped_mass.sum()) for each in pruned), rel=1e-12)
     assert run.n_dropped == sum(each.n_dropped for each in pruned) > 0
 
@@ -116,13 +107,13 @@ def test_an_annotated_corpus_keeps_its_content(
 def test_scores_are_recalibrated(tmp_path: Path, corpus: Path, model: AntecedentModel, score: Score) -> None:
     record = tmp_path / "r.json"
     record.write_text(json.dumps({"corefsample": "x", "recalibration": {"temperature": 2.0, "new_bias": 0.5}}))
-    assert load_recalibration(record) == Recalibration(2.0, 0.5)
+    assert load_recalibration(record) == cs.Recalibration(2.0, 0.5)
     for content in ("{", "{}", '{"recalibration": {"temperature": 0, "new_bias": 0}}'):
         (tmp_path / "bad.json").write_text(content)
-        with error(InputError, place="bad.json"):
+        with error(cs.InputError, place="bad.json"):
             load_recalibration(tmp_path / "bad.json")
     score(corpus, recalibration=str(record))
-    for found, document in zip(read_documents(tmp_path / "s.jsonl"), read_corefud(corpus), strict=True):
+    for found, document in zip(cs.read_documents(tmp_path / "s.jsonl"), cs.read_corefud(corpus), strict=True):
         expected = next(score_documents(model, [document])).antecedents.scores / 2.0 - 0.5
         assert found.antecedents.scores.tolist() == expected.tolist()
 
@@ -145,7 +136,7 @@ def test_a_document_whose_scores_overflow_is_set_aside(
 def test_text_is_parsed_paragraph_by_paragraph(tmp_path: Path, model: AntecedentModel, tiny: str, score: Score) -> None:
     news = news_file(tmp_path / "news.jsonl", NEWS)
     score(news, "s.parquet", pipeline=tiny)
-    a, b, c = read_documents(tmp_path / "s.parquet")
+    a, b, c = cs.read_documents(tmp_path / "s.parquet")
     paragraphs = [
         "Rebels attacked Norvo .",
         "The rebels attacked the town . They left .",
@@ -168,7 +159,7 @@ def test_text_is_parsed_paragraph_by_paragraph(tmp_path: Path, model: Antecedent
 def test_a_pipeline_of_another_language_than_the_model_is_an_error(tmp_path: Path, tiny: str, score: Score) -> None:
     news = news_file(tmp_path / "news.jsonl", NEWS[:1])
     train(sr.short_documents(2), language="es", epochs=1, bits=8).save(tmp_path / "es.npz")
-    with error(ParameterError, "model", hint="model"):
+    with error(cs.ParameterError, "model", hint="model"):
         score(news, pipeline=tiny, model=str(tmp_path / "es.npz"))
     train(sr.short_documents(2), language="none", epochs=1, bits=8).save(tmp_path / "none.npz")
     score(news, pipeline=tiny, model=str(tmp_path / "none.npz"), recalibration="none")
@@ -200,7 +191,7 @@ def unparsed_file(folder: Path) -> Path:
 
 def test_a_pipeline_parses_annotated_words(tmp_path: Path, model: AntecedentModel, tiny: str, score: Score) -> None:
     score(unparsed_file(tmp_path), pipeline=tiny)
-    (found,) = read_documents(tmp_path / "s.jsonl")
+    (found,) = cs.read_documents(tmp_path / "s.jsonl")
     # By the rules of the pipeline: each verb is the root of its sentence, "the" is a determiner of the next noun.
     assert list(found.tokens.dep) == ["det", "nsubj", "root", "det", "obj", "punct", "nsubj", "root", "punct"]
     assert found.tokens.head.tolist() == [1, 2, -1, 4, 2, 2, 7, -1, 7]
@@ -210,7 +201,7 @@ def test_a_pipeline_parses_annotated_words(tmp_path: Path, model: AntecedentMode
     expected = score_mentions(model, [found.tokens], [found.mentions], MIN_PROB, None)[0].distribution
     assert found.antecedents.scores.tolist() == expected.scores.tolist()
     score(tmp_path / "u.conll", "p.jsonl", pipeline=tiny, mentions="parse")
-    (found,) = read_documents(tmp_path / "p.jsonl")
+    (found,) = cs.read_documents(tmp_path / "p.jsonl")
     assert found.mentions.tolist() == mentions_from_parse(found.tokens).tolist()
 
 
@@ -218,11 +209,11 @@ def test_words_need_a_pipeline_and_a_parse_needs_none(
     tmp_path: Path, corpus: Path, model: AntecedentModel, tiny: str, score: Score
 ) -> None:
     unparsed = unparsed_file(tmp_path)
-    with error(InputError, place="doc_id 'u_0'", hint="pipeline"):
+    with error(cs.InputError, place="doc_id 'u_0'", hint="pipeline"):
         score(unparsed)
-    with error(ParameterError, "parses"):
+    with error(cs.ParameterError, "parses"):
         score(unparsed, pipeline=tiny, parses=2)
-    with error(InputError, place="document 1: doc_id 'sim-000000'", hint="pipeline"):
+    with error(cs.InputError, place="document 1: doc_id 'sim-000000'", hint="pipeline"):
         score([unparsed, corpus], pipeline=tiny, workers=1)
 
 
@@ -245,9 +236,9 @@ def test_metadata_with_the_name_of_a_field_is_renamed_or_raises() -> None:
     day = datetime.date(2001, 2, 3)
     metadata = article_metadata(Article("a", day, "", "T", {"scores": [1], "title": "other", "desk": "x"}))
     assert metadata == {"title": "T", "article_scores": [1], "article_title": "other", "desk": "x"}
-    with pytest.raises(ParameterError, match="must not contain both 'gold' and 'article_gold'"):
+    with pytest.raises(cs.ParameterError, match="must not contain both 'gold' and 'article_gold'"):
         article_metadata(Article("a", day, "", "", {"gold": 1, "article_gold": 2}))
-    with pytest.raises(ParameterError, match="must not contain both 'gold' and 'article_gold'"):
+    with pytest.raises(cs.ParameterError, match="must not contain both 'gold' and 'article_gold'"):
         article_metadata(Article("a", day, "", "", {"article_gold": 2, "gold": 1}))
 
 
@@ -261,7 +252,7 @@ def test_columns_and_numbers_of_articles_are_options(call: Calls, tmp_path: Path
     assert line.endswith("(--id-column names another column)")
     text = call.good("score", news, "--out", out, *arguments, "--number-articles")
     assert "2 documents" in text
-    first, second = read_documents(out)
+    first, second = cs.read_documents(out)
     assert (first.doc_id, first.date, first.metadata["title"]) == ("news.csv#1", datetime.date(2001, 2, 3), "Norvo")
     assert second.doc_id == "news.csv#2"
 
@@ -286,7 +277,7 @@ def test_a_pipeline_without_a_parser_is_rejected_first(tmp_path: Path, score: Sc
     blank.add_pipe("sentencizer")
     blank.to_disk(tmp_path / "blank")
     (tmp_path / "news.jsonl").write_text("this is no JSON\n")
-    with error(ParameterError, "pipeline") as caught:
+    with error(cs.ParameterError, "pipeline") as caught:
         score(tmp_path / "news.jsonl", pipeline=str(tmp_path / "blank"))
     assert caught.value.message.endswith(": doc must have a parse, got none (the pipeline needs a parser)")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["blank", "news.jsonl"]
@@ -297,7 +288,7 @@ def test_scoring_recalibrated_scores_again_forgets_their_recalibration(corpus: P
     again = score(first.out, "again.jsonl", model=None)
     assert Path(again.out).read_bytes() == Path(first.out).read_bytes()
     plain = score(first.out, "plain.jsonl", model=None, recalibration="none")
-    assert all("recalibration" not in document.metadata for document in read_documents(plain.out))
+    assert all("recalibration" not in document.metadata for document in cs.read_documents(plain.out))
 
 
 # --- processes ----------------------------------------------------------------------------
@@ -324,7 +315,7 @@ def test_rejected_documents_are_in_order(tmp_path: Path, documents: list[Annotat
     ]
     assert "must be unique in the corpus" in lines[2]["reason"]
     quarantined = json.loads(lines[0]["document"])
-    (odd,) = (document for document in read_corefud(inputs[0]) if document.doc_id == "odd")
+    (odd,) = (document for document in cs.read_corefud(inputs[0]) if document.doc_id == "odd")
     assert quarantined["gold"] == list(odd.entities)
     assert quarantined["tokens"]["text"] == list(documents[1].tokens.text)
     assert quarantined["scores"] == [[] for _ in documents[1].entities]
@@ -345,7 +336,7 @@ def test_a_worker_with_another_model_is_an_error(model_path: Path, tmp_path: Pat
     options = ScoringOptions(model=str(model_path))
     part = ScorePart(1, [], "", "key", 0.0, PartStore(tmp_path), options, Scorer(options).identity)
     assert part.compute().record["documents"] == 0
-    with error(InputError) as caught:
+    with error(cs.InputError) as caught:
         dataclasses.replace(part, identity={**part.identity, "model": "another"}).compute()
     assert caught.value.message.startswith("a worker must have the same model as the process that began the run")
 
@@ -383,7 +374,7 @@ def test_a_files_kind_follows_from_its_name_or_first_line(tmp_path: Path, name: 
 def test_a_parquet_files_kind_is_of_its_columns(
     tmp_path: Path, documents: list[AnnotatedDocument], model: AntecedentModel
 ) -> None:
-    write_documents([next(score_documents(model, [documents[0]]))], tmp_path / "scored.parquet")
+    cs.write_documents([next(score_documents(model, [documents[0]]))], tmp_path / "scored.parquet")
     pd.DataFrame({"text": ["a"], "date": ["2001-01-01"]}).to_parquet(tmp_path / "news.parquet")
     for prefer_news in (True, False):
         assert named_kind(str(tmp_path / "scored.parquet"), prefer_news=prefer_news) == "scored"
@@ -428,20 +419,20 @@ def drawn(wire: Path, parser: Path, tmp_path_factory: pytest.TempPathFactory) ->
     return out
 
 
-def usual(wire: Path, parser: Path, folder: Path) -> list[ScoredDocument]:
+def usual(wire: Path, parser: Path, folder: Path) -> list[cs.ScoredDocument]:
     score_corpus(wire, folder / "one.jsonl", ScoringOptions(pipeline=str(parser)))
     assert b'"samples":' not in (folder / "one.jsonl").read_bytes()
-    return list(read_documents(folder / "one.jsonl"))
+    return list(cs.read_documents(folder / "one.jsonl"))
 
 
-def by_document(path: Path) -> dict[str, list[ScoredDocument]]:
-    parses: dict[str, list[ScoredDocument]] = {}
-    for document in read_documents(path):
+def by_document(path: Path) -> dict[str, list[cs.ScoredDocument]]:
+    parses: dict[str, list[cs.ScoredDocument]] = {}
+    for document in cs.read_documents(path):
         parses.setdefault(document.doc_id, []).append(document)
     return parses
 
 
-def n_drawn(parse: ScoredDocument) -> int:
+def n_drawn(parse: cs.ScoredDocument) -> int:
     assert parse.samples is not None
     return parse.samples[1] - parse.samples[0]
 
@@ -455,14 +446,14 @@ def test_the_first_parse_is_that_without_samples(wire: Path, parser: Path, drawn
         assert all(n_drawn(parse) > 0 for parse in parses[1:])
 
 
-def sampled_tokens(document: ScoredDocument, nlp: Any) -> list[Tokens]:
+def sampled_tokens(document: cs.ScoredDocument, nlp: Any) -> list[cs.Tokens]:
     """Tokens of each sample, paragraph by paragraph, without what is done once for all of them."""
     paragraphs = [str(document.metadata["title"]), *ARTICLES[int(document.doc_id[-1]) - 1]["text"].split("\n\n")]
     drawn = [parse_samples(nlp, nlp(text), 8, doc_id=f"{p} {document.doc_id}") for p, text in enumerate(paragraphs)]
     return [joined([tokens_of_doc(samples[s]) for samples in drawn]) for s in range(8)]
 
 
-def frozen(tokens: Tokens) -> str:
+def frozen(tokens: cs.Tokens) -> str:
     return json.dumps(tokens.to_frame().to_dict("list"))
 
 
@@ -488,13 +479,13 @@ def test_parses_are_the_samples_and_each_is_scored_by_itself(parser: Path, drawn
 
 
 def test_a_pipeline_that_cannot_be_sampled_is_rejected_first(wire: Path, tiny: str, tmp_path: Path) -> None:
-    with error(ParameterError, "pipeline"):
+    with error(cs.ParameterError, "pipeline"):
         score_corpus(wire, tmp_path / "s.jsonl", ScoringOptions(pipeline=tiny, parses=3))
     assert not list(tmp_path.iterdir())
 
 
 def test_options_that_do_not_go_together_are_rejected() -> None:
-    with error(ParameterError, "parses"):
+    with error(cs.ParameterError, "parses"):
         ScoringOptions(parses=3)
-    with error(ParameterError, "parse_temperature"):
+    with error(cs.ParameterError, "parse_temperature"):
         ScoringOptions(pipeline="x", parse_temperature=1.0)
