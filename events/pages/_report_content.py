@@ -199,7 +199,7 @@ def _report(folder: Path, n_documents: int, n_others: int, audit: PathLike | Non
     n_docs = np.array([period["n"] for period in periods])
     outliers = outlying_notice(days, n_docs, [period["label"] for period in periods])
     shown = np.flatnonzero(~outlying_dates(days, n_docs)).tolist()
-    if not record["arguments"]["all_periods"]:
+    if not record["arguments"].get("all_periods", False):
         periods, shown = periods[shown[0] : shown[-1] + 1], [0, shown[-1] - shown[0]]
     content: dict[str, Any] = {
         "level": record["arguments"]["level"],
@@ -257,7 +257,7 @@ def _reader_counts(
         return None
     model, kin = reference_model(arguments["rule_error"], tuple(arguments["reference"])), record["rule"].get("kin", {})
     evidence = read_evidence(folder)
-    options = {name: arguments[name] for name in ("level", "interval", "all_periods")}
+    options = {"all_periods": arguments.get("all_periods", False), **{n: arguments[n] for n in ("level", "interval")}}
     tables = CountTables.of(evidence.counts_of_all(**options), ())
     name_of = {}
     for actor in actors[:_N_COMPARED]:

@@ -254,7 +254,7 @@ def count_again(run: PathLike, options: CountAgainOptions) -> dict[str, Any]:
         by=options.by,
         level=options.level or arguments["level"],
         interval=options.interval or arguments["interval"],
-        all_periods=options.all_periods or arguments["all_periods"],
+        all_periods=options.all_periods or arguments.get("all_periods", False),
     )
     selected = CountsOfRules(tuple(each for each in counts.of_rules if each.event in events), counts.roles)
     tables = CountTables.of(selected, options.compare or (), options.compare_periods or ())
