@@ -28,7 +28,6 @@ def examined(text: str, folder: Path) -> Report:
         ("rules", 0, {"rule": "arrest", "preset broad": "examples hold (1: ud2 1); serves ud2, ud1, clearnlp"}),
         ("rules", 1, dict.fromkeys(("preset paper", "preset wide", "preset asserted"), "no examples;")),
         ("rules", 2, dict.fromkeys(("preset extended", "preset asserted"), "no examples; serves ud2, ud1")),
-        ("count-events", 0, {"preset paper": "examples hold (1: "}),
     ],
 )
 def test_the_rules_of_a_page_pass_the_doctor(page: str, block: int, expected: dict[str, str], tmp_path: Path) -> None:
