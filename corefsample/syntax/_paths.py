@@ -30,7 +30,7 @@ denies another noun ("arrested the cook, not the waiter").
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any
 
 from corefsample.documents._tokens import Tokens
@@ -105,14 +105,11 @@ class ParseView:
         Text, lemma, part of speech, head (-1 for a root) and label of each token, the label as the scheme reads it.
     dependents
         Dependents of each token; those of -1 are the roots.
-    ends
-        Tokens at which paths end that were followed, by the path and the token where it starts: see `follow`.
     """
 
     def __init__(self, tokens: Tokens, scheme: Scheme, language: Language | None = None) -> None:
         self.tokens, self.scheme, self.language = tokens, scheme, language or load_language(ENGLISH)
         self.text, self.lemma, self.upos = tokens.text, tokens.lemma, tokens.upos
-        self.ends: dict[tuple[str, int], Collection[int]] = {}
         self.heads: list[int] = tokens.head.tolist()
         self.dependents = dependents_of(self.heads, len(tokens))
         names = {label: scheme.reads(label) or label for label in set(tokens.dep)}
@@ -243,27 +240,17 @@ def path_labels(path: str) -> tuple[str, ...]:
     return tuple(label for label in labels if label not in (*_FIELDS, "*"))
 
 
-def follow(path: str, view: ParseView, start: int) -> Collection[int]:
-    """Distinct tokens at which a path from token `start` ends, in no particular order.
-
-    The view keeps the ends of all paths and of their beginnings, which conditions and roles of many rules share.
-    """
-    key = path, start
-    if key not in view.ends:
-        beginning, tests, step = _last_step(path)
-        if step is None:
-            view.ends[key] = {start} if all(test(view, start) for test in tests) else ()
-        else:
-            here = follow(beginning, view, start)
-            view.ends[key] = _reached(step, view, here) if here else ()
-    return view.ends[key]
-
-
-@cache
-def _last_step(path: str) -> tuple[str, tuple[Test, ...], Step | None]:
-    """A path without its last step, the tests at its beginning, and the step; None for a path without steps."""
-    opening, tests, steps = compiled_path(path)
-    return opening + "".join(step.written for step in steps[:-1]), tests, steps[-1] if steps else None
+def follow(path: str, view: ParseView, start: int) -> Iterable[int]:
+    """Distinct tokens at which a path from token `start` ends, in no particular order."""
+    _, tests, steps = compiled_path(path)
+    if not all(test(view, start) for test in tests):
+        return ()
+    here = {start}
+    for step in steps:
+        here = _reached(step, view, here)
+        if not here:
+            break
+    return here
 
 
 def follow_each(paths: Iterable[str], view: ParseView, start: int) -> dict[int, str]:
@@ -321,7 +308,7 @@ def _before(step: Step, view: ParseView, here: set[int]) -> set[int]:
     return before
 
 
-def _reached(step: Step, view: ParseView, here: Collection[int]) -> set[int]:
+def _reached(step: Step, view: ParseView, here: set[int]) -> set[int]:
     reached: set[int] = set()
     frontier = here
     while frontier:
