@@ -278,7 +278,7 @@ def more_labels(plan: AuditPlan, labels: SheetLabels, estimate: AuditEstimate) -
     dict
         n_more, number of labels of the round: 100, or all documents that are left; and width_after, the width.
     """
-    is_prior = estimate.learned["assumption"] == "reference class"
+    is_prior = estimate.learned["assumption"] == model_totals.REFERENCE
     first = estimate.totals if uncovered_labels(plan, labels) or not is_prior.any() else estimate.learned[is_prior]
     n_more, model = min(N_MORE, len(plan.frame) - len(plan.sample)), reference_model()
     if not n_more:

@@ -22,6 +22,7 @@ N_FOLDS = 10
 # labels without a surprise say little about how many there are.
 HALF = 0.5
 HALF_OF_PROXIES = 0.25  # weights are fewer than the coefficients of learned P: intervals hold with less
+REFERENCE = "reference class"  # the assumption of totals that begin from the errors of other rules
 N_DRAWS = 20_000  # of the error of a rule that labels weigh
 
 
@@ -240,7 +241,7 @@ def reference_totals(
         draws = cells.n_yes.sum() + others.sum(axis=1)
         counts = len(plan.frame), int(n_labels.sum()), int(cells.n_yes.sum())
         interval = float(draws.mean()), *central_interval(draws, level).astype(int).tolist()
-        totals.append((*event_and_actor(plan.frame, name), *counts, *interval, level, "reference class"))
+        totals.append((*event_and_actor(plan.frame, name), *counts, *interval, level, REFERENCE))
     return pd.DataFrame(totals, columns=list(LEARNED))
 
 

@@ -234,7 +234,7 @@ def parsed_label(text: str, plan: AuditPlan, location: str) -> Ints8:
             label[target_of[name]] = UNSURE if part.strip().endswith("?") else YES
         elif name != OTHER:
             rule = f"label must be none, unsure, or {kind} of the plan separated by ';'"
-            hint = "other stands for an actor outside the plan" if kind == "actors" else None
+            hint = "other stands for an actor outside the plan" if kind == "actors" else f"events: {', '.join(targets)}"
             raise InputError(f"{rule}, got {text!r}", place=location, hint=hint)
     return label
 

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from corefsample.files._paths import PathLike
 
 RECORD = "audited.json"
-REFERENCE = "reference class"  # the assumption of totals
 
 
 @shared.declared
@@ -158,6 +157,8 @@ def run_audit_estimate(
 
 def _shown(values: Mapping[str, Any]) -> Iterator[str | Table]:
     """Yield the counts, precision and recall, and the agreement of labellers."""
+    from events.audit._model_totals import REFERENCE
+
     yield f"{counted(values['n_labels'], 'label')} of {values['n_documents']:,} documents, method {values['method']}."
     both = "in the sample, counted both ways: as no in the lower limits, as yes in the upper ones"
     yield from counts_above_zero((values["n_unsure"] + values["n_missing"], "unsure or missing label", both))

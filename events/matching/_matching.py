@@ -134,7 +134,7 @@ def match_rules(
 
 def rule_words(rules: Iterable[Rule]) -> frozenset[str]:
     """Lemmas that triggers of the rules can have."""
-    return frozenset[str]().union(*(frame.words for rule in rules for frame in rule.frames))
+    return frozenset(word for rule in rules for frame in rule.frames for word in frame.words)
 
 
 def with_forms(tokens: Tokens, rule: Rule) -> Tokens:

@@ -182,8 +182,8 @@ class TriggerModel:
 
     def scores(self, features: Iterator[str]) -> Singles:
         """Sum of the weights of features, each counted once: float32 (n_types,)."""
-        hashes = {crc32(feature.encode("utf-8", "surrogatepass")) for feature in features}  # inline: most of the time
-        return np.asarray(self.weights[sorted(map(self.rows.__getitem__, hashes & self.rows.keys()))].sum(axis=0))
+        rows = {self.row(feature) for feature in features} - {None}
+        return np.asarray(self.weights[sorted(row for row in rows if row is not None)].sum(axis=0))
 
     def save(self, path: PathLike) -> None:
         """Write the model to a file: 8-bit weights with a scale for each type, and 16-bit weights of vectors."""
@@ -274,7 +274,8 @@ def _model_file(name: str, encoder: str) -> tuple[Traversable, bytes]:
 
 def _unreadable(source: Traversable, error: Exception) -> InputError:
     hint = f"{', '.join(SHIPPED_MODELS)} or {BY_RULES} need no file"
-    return InputError(f"cannot be read as a trigger model: {error}", place=str(source), hint=hint)
+    reason = error.strerror if isinstance(error, OSError) else "it is no file of train-triggers"
+    return InputError(f"cannot be read as a trigger model: {reason}", place=str(source), hint=hint)
 
 
 def with_trigger_model(rule: Rule, name: str, encoder: str = "") -> Rule:
