@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from corefsample.errors import InputError, ParameterError
@@ -73,6 +74,7 @@ def run_train_triggers(texts: Inputs, options: TrainTriggersOptions) -> Summary:
     from events.rules._rules import load_rules, shipped_rules
     from events.runs._scorer import load_pipeline
     from events.triggers._fit import fit_trigger_model, predicates_of
+    from events.triggers._nearest_texts import compressed_texts
     from events.triggers._texts import read_answered_texts, reported_types
 
     started = time.time()
@@ -89,7 +91,9 @@ def run_train_triggers(texts: Inputs, options: TrainTriggersOptions) -> Summary:
     rules = [of_files.get(name) or load_rules(name) for name in types]
     encoder = None if options.encoder is None else load_encoder(options.encoder)
     parts = [predicates_of(answered, rules, load_pipeline(name), encoder) for name in options.pipeline]
-    model = fit_trigger_model(parts, rules, encoder)
+    model, part = fit_trigger_model(parts, rules, encoder), parts[0]
+    stored = [answered[i].text for i in part.text], part.lemmas, part.reports, model.lemmas
+    model = replace(model, texts=compressed_texts(*stored))
     model.save(options.out)
     n_reporting = {name: sum(name in {*mark.types} for text in answered for mark in text.marks) for name in types}
     values = {

@@ -146,6 +146,9 @@ class TriggerModel:
     of_vectors
         float32 (2 * n_dimensions, n_types): weights of the vector of the predicate and its sentence; (0, n_types)
         without an encoder.
+    texts
+        Texts from which the model was fitted, compressed: see `events.triggers._nearest_texts`; empty if its file has
+        none.
     """
 
     types: tuple[str, ...]
@@ -155,6 +158,7 @@ class TriggerModel:
     checksum: str = ""
     encoder: SentenceEncoder | None = None
     of_vectors: Singles = field(default_factory=lambda: np.zeros((0, 0), np.float32))
+    texts: bytes = b""
 
     def probability(
         self, event_type: str, predicates: PredicateFeatures, token: int, is_trigger: bool, conditions: Sequence[str]
@@ -196,6 +200,7 @@ class TriggerModel:
             "lemmas": np.array(sorted(self.lemmas)),
             "encoder": np.array("" if self.encoder is None else self.encoder.checksum),
             "of_vectors": self.of_vectors.astype(np.float16),
+            "texts": np.frombuffer(self.texts, np.uint8),
         }
         content = BytesIO()
         np.savez_compressed(content, **arrays)
@@ -236,20 +241,21 @@ def _loaded(name: str, encoder: str, checksum: str) -> TriggerModel:
             lemmas, types = frozenset(content["lemmas"].tolist()), tuple(content["types"].tolist())
             fitted_with = str(content["encoder"]) if "encoder" in content else ""
             of_vectors = content["of_vectors"].astype(np.float32) if fitted_with else np.zeros((0, 0), np.float32)
+            texts = content["texts"].tobytes() if "texts" in content else b""
     except (ValueError, KeyError, EOFError, BadZipFile) as error:
         raise _unreadable(source, error) from None
     if not encoder and fitted_with:
         next_step = ParameterHint("encoder", "names the folder of the encoder with which it was fitted")
         raise InputError("must be a trigger model without an encoder, got one with", place=str(source), hint=next_step)
     if not encoder:
-        return TriggerModel(types, rows, weights, lemmas, checksum)
+        return TriggerModel(types, rows, weights, lemmas, checksum, texts=texts)
     from events.matching._encoder import load_encoder
 
     loaded = load_encoder(encoder)
     if fitted_with != loaded.checksum:
         hint = f"fit one with corefsample train-triggers TEXTS --encoder {encoder}, and name its file as triggers"
         raise InputError(f"must have been fitted with the encoder {encoder}", place=str(source), hint=hint)
-    return TriggerModel(types, rows, weights, lemmas, f"{checksum} {loaded.checksum}", loaded, of_vectors)
+    return TriggerModel(types, rows, weights, lemmas, f"{checksum} {loaded.checksum}", loaded, of_vectors, texts)
 
 
 def model_checksum(name: str, encoder: str = "") -> str:

@@ -13,6 +13,7 @@ from corefsample import InputError, ParameterError
 from events import load_rules
 from events.commands.train_triggers import TrainTriggersOptions, run_train_triggers
 from events.matching import _trigger_model as tm
+from events.triggers._nearest_texts import nearest_texts
 
 TEXTS = [
     *("Rebels [attacked|attack|Rebels] the town.", "Iran [attacked|attack|Iran] quietly.", "Rain left."),
@@ -54,6 +55,14 @@ def test_ten_texts_give_a_model_of_a_shipped_type_and_of_an_own_one(texts: Path,
     assert tm.with_trigger_model(load_rules(texts.with_name("exit.yaml")), "words").event_type == ""
     model = summary.result
     assert model.lemmas == {"attack", "leave"}
+    # Inverse document frequencies in bits among the 8 texts with one of these lemmas: left 1; the, quietly 1.415;
+    # rebels, town, army, homs 2; they, iraq, a, rain 3. Of the words shared with the sentence (6.415), over those of
+    # both: 3 / 12.4, 2.4 / 10.4, 1 / 9.4, 1 / 10.8; and 5.4 / 7.4 in a text without the lemma.
+    nearest = nearest_texts(tm.load_trigger_model(paths[0]), {"leave"}, ["Rebels", "left", "the", "town", "."], 5)
+    assert [(each.text, each.types) for each in nearest] == [
+        *(("Iraq left a town.", ("exit",)), ("The army left Homs.", ("exit",)), ("Rain left.", ())),
+        *(("They left quietly.", ("exit",)), ("Rebels attacked the town.", ("attack",))),
+    ]
     # "left" reports in three of four texts, and its rule says so: its weights are for "exit", not for "attack".
     weights = model.weights[model.row("l=leave")]
     assert weights[model.types.index("exit")] > 0 > weights[model.types.index("attack")]
