@@ -2,7 +2,8 @@
 
 INPUTS are scored mentions (.jsonl, .jsonl.gz, .parquet), globs, or - for JSON Lines on standard input; or the folder of
 a finished run of `events`, whose files, rules, lexicon and samples are used. For each trigger: the conditions that it
-meets; for each role the path that matched and the word it led to, or the nearest path, with the step that failed; and
+meets; P that it reports the event, with the nearest texts from which the model of triggers was fitted, if its file has
+them; for each role the path that matched and the word it led to, or the nearest path, with the step that failed; and
 for each actor in the sentence the path of the parse that leads to it. For each document shown: its events with P(event)
 from 1,000 samples, as `events` with the same --seed gives it, and the shares of the samples without the event in which
 the role has another actor, no actor, or several actors. Of a document with several parses, the likeliest is shown.
@@ -112,8 +113,7 @@ def run_explain(
             selection["recalibration"] = corpus_recalibration(counting, checked_contents(counting))
     else:
         rules = [options.rule], options.preset, options.lexicon
-        definitions = RuleSet.named(*rules, examples=False, triggers=options.triggers)
-        definitions = definitions.only(options.filled)
+        definitions = RuleSet.named(*rules, examples=False, triggers=options.triggers).only(options.filled)
     values, triggers = explain_triggers(inputs, definitions, **selection, on_progress=on_progress)
     return Summary(values={**values, "shown": triggers}, shown=[*_shown(values, triggers)], result=triggers)
 
@@ -135,9 +135,9 @@ def _shown(values: Mapping[str, Any], shown: Sequence[ExplainedTrigger]) -> Iter
         yield f"The likeliest parse alone is shown of {counted(values['n_several_parses'], 'document')} with several."
     for _, triggers in groupby(shown, key=lambda trigger: trigger.doc_id):  # those of a document are adjacent
         for number, trigger in enumerate(triggers):
-            pairs = [*_pairs(trigger), *([] if number else [("P(event)", _shares(trigger, values["n_samples"]))])]
+            shares = [] if number else [("P(event)", _shares(trigger, values["n_samples"]))]
             yield ""
-            yield Pairs(trigger.doc_id if trigger.date is None else f"{trigger.doc_id}, {trigger.date}", pairs)
+            yield Pairs(", ".join(filter(None, (trigger.doc_id, trigger.date))), [*_pairs(trigger), *shares])
 
 
 def _shares(trigger: ExplainedTrigger, n_samples: int) -> str:
@@ -161,11 +161,12 @@ def _pairs(trigger: ExplainedTrigger) -> Iterator[tuple[str, str]]:
     words[trace.token - trigger.start] = f"[{words[trace.token - trigger.start]}]"
     yield "sentence", " ".join(words)
     yield "trigger", f"{trace.trigger} (frame {trace.frame})"
-    is_by_nobody = trace.outcome == "counted" and not trace.is_named
-    remark = " by nobody whom the lexicon names" if is_by_nobody else ""
+    remark = " by nobody whom the lexicon names" * (trace.outcome == "counted" and not trace.is_named)
     yield "outcome", f"{trace.outcome} ({_OUTCOMES[trace.outcome]}{remark})"
     if trace.chance is not None:
         yield "reports", f"P(the trigger reports this event) {trace.chance:.3f}"
+    for text in trigger.nearest_texts:
+        yield "like", f"{text.text} (reports {', '.join(text.types) or 'no event'})"
     if trace.conditions:
         met = zip(trace.conditions, trace.condition_words, strict=True)
         yield "conditions", ", ".join(f"{name} ({word!r})" for name, word in met)

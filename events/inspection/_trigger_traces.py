@@ -23,9 +23,11 @@ from events.evidence._columns import ACTOR
 from events.evidence._document_evidence import SEPARATOR, STAND_IN, evidence_rows
 from events.evidence._evaluation import RuleFinder
 from events.evidence._rule_set import RuleSet
+from events.matching import _trigger_model
 from events.matching._screening import RuleMatcher
 from events.matching._tracing import COUNTED, DocumentTrace, TriggerTrace, trace_document
 from events.rules._rules import Rule
+from events.triggers._nearest_texts import NearestText, nearest_texts
 
 DEFAULT_SAMPLE = 20  # number of triggers that are shown
 _NUMBERS = ("documents", "several_parses", "with_event", "by_actor", "by_nobody", "triggers")
@@ -83,6 +85,8 @@ class ExplainedTrigger:
         such as "IRQ>KWT", or "-" for none, preceded by the name of the event if there are several; probability with
         its Monte Carlo standard error; reasons why the event is not true in other samples, how its roles are filled,
         as in the table of evidence; and stand_ins, the actor_mentions of this table that may stand for an actor.
+    nearest_texts
+        Nearest texts from which the trigger model was fitted; none without a model, or if its file has no texts.
     """
 
     doc_id: str
@@ -91,6 +95,7 @@ class ExplainedTrigger:
     start: int
     trace: TriggerTrace
     events: list[dict[str, Any]] | None = None
+    nearest_texts: Sequence[NearestText] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The fields by name, with those of the trace."""
@@ -101,6 +106,7 @@ class ExplainedTrigger:
             "word": self.words[self.trace.token - self.start],
             **dataclasses.asdict(self.trace),
             "document_events": self.events,
+            "nearest_texts": [text._asdict() for text in self.nearest_texts],
         }
 
 
@@ -176,7 +182,7 @@ def explain_triggers(
     screen = RuleMatcher(definitions.rules, lexicon, scheme)
     finder = RuleFinder(screen, definitions.outcomes, n_samples, seed, has_coreference=has_coreference)
     limit = sample or (math.inf if doc_id is not None else DEFAULT_SAMPLE)
-    sampled: list[tuple[int, int, ExplainedTrigger, DocumentBatch]] = []  # heap by minus the random rank
+    sampled: list[tuple[int, int, ExplainedTrigger, DocumentBatch, Rule]] = []  # heap by minus the random rank
     outcomes, n = Counter[str](), Counter[str]()
 
     def events_of(batch: DocumentBatch, name: str) -> list[dict[str, Any]] | None:
@@ -204,7 +210,7 @@ def explain_triggers(
             ):
                 continue
             is_by_actor = set[bool]()  # of the triggers that make an event
-            for explained in _triggers(batch, row, rules, document):
+            for rule, explained in _triggers(batch, row, rules, document):
                 trace = explained.trace
                 if trigger is not None and trigger.lower() not in trace.trigger.split():
                     continue
@@ -215,14 +221,14 @@ def explain_triggers(
                 # A pseudorandom number that depends on the seed and the trigger alone
                 key = f"{seed}\0{explained.doc_id}\0{trace.token}".encode()
                 rank = int.from_bytes(hashlib.blake2b(key, digest_size=8).digest(), "big")
-                heapq.heappush(sampled, (-rank, n["triggers"], explained, batch))
+                heapq.heappush(sampled, (-rank, n["triggers"], explained, batch, rule))
                 if len(sampled) > limit:
                     heapq.heappop(sampled)
             n.update(by_actor=True in is_by_actor, by_nobody=False in is_by_actor, with_event=bool(is_by_actor))
     if doc_id is not None and not n["chosen"]:
         raise ParameterError(f"must be the doc_id of a document, got {doc_id!r}", parameter="doc_id")
     events: dict[str, list[dict[str, Any]] | None] = {}
-    for _, _, explained, batch in sampled:
+    for _, _, explained, batch, _ in sampled:
         if explained.doc_id not in events:
             events[explained.doc_id] = events_of(batch, explained.doc_id)
     values = {
@@ -233,14 +239,23 @@ def explain_triggers(
         **{f"n_{name}": n[name] for name in _NUMBERS},
         "outcomes": dict(outcomes),
     }
-    ordered = [explained for _, _, explained, _ in sorted(sampled, key=lambda item: item[1])]
-    return values, [dataclasses.replace(explained, events=events[explained.doc_id]) for explained in ordered]
+    return values, [
+        dataclasses.replace(explained, events=events[explained.doc_id], nearest_texts=_nearest_texts(explained, rule))
+        for *_, explained, _, rule in sorted(sampled, key=lambda item: item[1])
+    ]
+
+
+def _nearest_texts(explained: ExplainedTrigger, rule: Rule) -> list[NearestText]:
+    if explained.trace.chance is None:
+        return []
+    model = _trigger_model.load_trigger_model(rule.trigger_model, rule.encoder, rule.model_checksum)
+    return nearest_texts(model, explained.trace.trigger.split(), explained.words)
 
 
 def _triggers(
     batch: DocumentBatch, row: int, rules: Sequence[Rule], traces: Sequence[DocumentTrace]
-) -> Iterator[ExplainedTrigger]:
-    """Yield the triggers of a document by rule; if there are several rules, frames are named RULE.FRAME."""
+) -> Iterator[tuple[Rule, ExplainedTrigger]]:
+    """Yield the triggers of a document with their rules; if there are several rules, frames are named RULE.FRAME."""
     tokens = batch.tokens(row)
     assert tokens is not None  # the stream needs them
     bounds = tokens.sentences()
@@ -249,7 +264,7 @@ def _triggers(
         for trace in triggers:
             start, end = bounds[int(tokens.sent[trace.token])]
             named = trace if len(rules) == 1 else dataclasses.replace(trace, frame=f"{rule.name}.{trace.frame}")
-            yield ExplainedTrigger(batch.doc_ids[row], date, tuple(tokens.text[start:end]), start, named)
+            yield rule, ExplainedTrigger(batch.doc_ids[row], date, tuple(tokens.text[start:end]), start, named)
 
 
 def _document_events(

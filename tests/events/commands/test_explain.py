@@ -1,8 +1,10 @@
 """corefsample explain shows triggers with their reasons; doctor counts what a rule finds and checks rules by scheme."""
 
+import dataclasses
 import json
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from command_line import Calls
@@ -13,6 +15,8 @@ from corefsample.formats import DocumentStream
 from events import EventCounter
 from events.commands.doctor import DoctorOptions, run_doctor
 from events.commands.explain import ExplainOptions, run_explain
+from events.matching._trigger_model import TriggerModel
+from events.triggers._nearest_texts import compressed_texts
 
 SENTENCES = {
     "counted": ["Iraqis/PROPN>2:nsubj attacked=attack/VERB>0:root it/PRON>2:obj"],
@@ -49,6 +53,18 @@ def test_the_screen_shows_the_path_that_matched_or_the_step_that_failed(call: Ca
         "actor Iraq = IRQ, at >obl[case=in] P(event) 0, of the document in 1,000 samples"
     ) in blocks[3]
     assert len(blocks) == 4
+
+
+def test_training_texts_are_reasons_of_p_where_the_model_has_them(call: Calls, scored: Path, tmp_path: Path) -> None:
+    texts = ["Kuwait attacked a ship.", "Cells attack it.", "It rained."], ["attack", "attack", "rain"]
+    model = TriggerModel(("attack",), {0: 0}, np.zeros((1, 1), np.float32), frozenset(["attack", "rain"]))
+    for stored in (compressed_texts(*texts, np.array([[True], [False], [False]]), model.lemmas), b""):
+        dataclasses.replace(model, texts=stored).save(tmp_path / "m.npz")
+        out = " ".join(call.good("explain", scored, "--triggers", tmp_path / "m.npz", "--doc-id", "counted").split())
+        reasons = (
+            " like Kuwait attacked a ship. (reports attack) like Cells attack it. (reports no event)" if stored else ""
+        )
+        assert f"reports P(the trigger reports this event) 0.500{reasons} agent Iraqis" in out
 
 
 def test_a_run_is_explained_with_its_rules_samples_and_recalibration(call: Calls, tmp_path: Path) -> None:
