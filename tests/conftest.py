@@ -2,12 +2,16 @@
 
 import os
 import signal
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import numba
 import pytest
-from places import GUM_SCORED
+from places import EN_CORE_WEB_SM, EN_GUM_UD, GUM_SCORED
+from remote_files import memory
 
 SLOW_TESTS = Path(__file__).parent / "data" / "slow_tests.txt"
 
@@ -48,3 +52,24 @@ def gum_path() -> Path:
     if not GUM_SCORED.exists():
         pytest.skip(f"the real corpus is missing: {GUM_SCORED.name}")
     return GUM_SCORED
+
+
+@pytest.fixture(scope="session", params=[EN_CORE_WEB_SM, EN_GUM_UD], ids=lambda path: path.name)
+def pipeline(request: pytest.FixtureRequest) -> Path:
+    """Folder of a real pipeline: of labels of ClearNLP, and of Universal Dependencies."""
+    path: Path = request.param
+    if not path.exists():
+        pytest.skip(f"the pipeline is missing: {path.name}")
+    return path
+
+
+@pytest.fixture
+def system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """Files at memory://. The current folder is new, and so is that of temporary files, which has to be empty then."""
+    for name in ("temporary", "work"):
+        (tmp_path / name).mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    monkeypatch.chdir(tmp_path / "work")
+    yield memory()
+    assert not [*(tmp_path / "temporary").iterdir()]
+    memory()

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 from references import events as er
 
-from corefsample import AntecedentDistribution, ScoredDocument
-from corefsample.documents._tokens import Tokens
+from corefsample import AntecedentDistribution, ScoredDocument, Tokens
 
 HOSTILE_ID = "</script><script>alert(2)</script>\"'& שלום 👩‍👧"
 HOSTILE_WORDS = ("<script>alert(1)</script>", "</script>\"'&<!--", "שלום", "مرحبا", "👩‍👧")

@@ -11,8 +11,7 @@ import pytest
 from test_public_names import names_of_faces
 
 import corefsample as cs
-from corefsample import recalibration, tagging
-from corefsample.errors import InputError, ParameterError
+from corefsample import InputError, ParameterError, recalibration, tagging
 from events import EventCounter, simulate_documents
 
 pytest.importorskip("matplotlib")

@@ -1,6 +1,5 @@
 """Queries against enumeration, coverage counted by hand, and the table of held-out intervals."""
 
-import dataclasses
 from types import SimpleNamespace
 from typing import Any
 
@@ -26,12 +25,11 @@ STORY = [
 
 def story(sentences: list[str], gold: list[int | str | None]) -> ScoredDocument:
     links = {1: {0: -9.0}, 2: {0: -1.0, 1: 1.0}, 3: {0: 2.0, 1: -2.0, 2: 0.5}}
-    return dataclasses.replace(er.scored(er.json_document("d", "2000-01-01", sentences, links)), gold=gold)
+    return er.scored(er.json_document("d", "2000-01-01", sentences, links, gold=gold))
 
 
 def corpus(n_documents: int, temperature: float = 1.0) -> list[ScoredDocument]:
-    lines = rr.story_corpus(n_documents, 12, seed=4, temperature=temperature)
-    return [dataclasses.replace(er.scored(line), gold=line["gold"]) for line in lines]
+    return [*map(er.scored, rr.story_corpus(n_documents, 12, seed=4, temperature=temperature))]
 
 
 # --- queries of a document ----------------------------------------------------------------------------------

@@ -82,6 +82,13 @@ def test_a_result_is_described_in_a_few_lines_and_shown_in_a_notebook(result: ob
     assert text.count("<tr") <= 12  # a head, and ten rows
 
 
+def test_results_show_four_digits() -> None:
+    q = np.linspace(0.01, 0.99, 60)
+    shown = repr(calibration_error(q, q > 0.456789, bin_size=10))
+    assert "estimate=0." in shown
+    assert max(len(digits) for digits in re.findall(r"0\.0*([1-9]\d*)", shown)) <= 4
+
+
 def test_every_result_with_a_table_is_shown_in_a_notebook() -> None:
     found = set()
     for module in pkgutil.walk_packages(corefsample.__path__, "corefsample."):

@@ -27,12 +27,15 @@ MODULES = {module_name(path): path for package in PACKAGES for path in sorted((P
 
 def import_nodes(node: ast.AST, *, into_functions: bool = True) -> Iterator[ast.Import | ast.ImportFrom]:
     """All imports, those for type checkers included; without `into_functions` those that run with the module."""
+    if into_functions:
+        yield from (child for child in ast.walk(node) if isinstance(child, (ast.Import, ast.ImportFrom)))
+        return
     for child in ast.iter_child_nodes(node):
         if isinstance(child, (ast.Import, ast.ImportFrom)):
             yield child
-        elif not into_functions and isinstance(child, ast.If) and ast.unparse(child.test).endswith("TYPE_CHECKING"):
+        elif isinstance(child, ast.If) and ast.unparse(child.test).endswith("TYPE_CHECKING"):
             continue
-        elif into_functions or not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.expr):
+        elif not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.expr):
             yield from import_nodes(child, into_functions=into_functions)
 
 

@@ -17,8 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from references import coreference as references
 
-from corefsample import AntecedentDistribution, ScoredDocument
-from corefsample.documents._tokens import Tokens
+from corefsample import AntecedentDistribution, ScoredDocument, Tokens
 from corefsample.syntax._schemes import SCHEMES
 from events.matching._matches import MentionMatches
 from events.rules._rules import Rule
@@ -87,8 +86,17 @@ def scored(document: Mapping[str, Any]) -> ScoredDocument:
         antecedents=AntecedentDistribution.from_lists(document["antecedents"], document["scores"]),
         date=None if date is None else datetime.date.fromisoformat(date),
         tokens=Tokens(**document["tokens"]) if document.get("tokens") else None,
-        **{name: document[name] for name in ("parse", "samples") if name in document},
+        **{name: document[name] for name in ("gold", "parse", "samples") if name in document},
     )
+
+
+# Two names that are often of one entity; a trigger that is negated, and one in the future.
+MERGING = [
+    "Iraq/PROPN>2:nsubj met=meet/VERB>0:root Iran/PROPN>2:obl",
+    "they/PRON>2:nsubj attacked=attack/VERB>0:root soldiers/NOUN>2:obj",
+]
+NEGATED = "Iraq/PROPN>4:nsubj did=do/AUX>4:aux not/PART>4:advmod attack/VERB>0:root Iran/PROPN>4:obj"
+FUTURE = "Iraq/PROPN>3:nsubj will/AUX>3:aux attack/VERB>0:root"
 
 
 # --- the country-attack rule by its definition --------------------------------------------------------------

@@ -17,11 +17,6 @@ class SyntheticPairs(NamedTuple):
     y: Bytes
     documents: Ints
 
-    @property
-    def true_error(self) -> float:
-        """RMS distance of q from p."""
-        return float(np.sqrt(np.mean(np.square(self.q - self.p))))
-
     def true_gaps(self, bins: ReliabilityBins, by: Floats | None = None) -> Floats:
         """Mean of p - q in each bin of q, or of another prediction `by`."""
         bin_of = np.searchsorted(bins.q_max, self.q if by is None else by)

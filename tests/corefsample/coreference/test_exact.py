@@ -96,16 +96,6 @@ def test_invalid_labels_raise(labels: object) -> None:
 # --- Poisson-binomial --------------------------------------------------------------------------------------
 
 
-def test_a_document_instead_of_its_distribution_raises() -> None:
-    document = cs.ScoredDocument("d", [[0, 1, 0]], cs.AntecedentDistribution.from_lists([[]], [[]]))
-    exact = (cs.entity_count_pmf, cs.link_marginals, cs.map_clustering, cs.root_posterior)
-    for function in (*exact, cs.sample_clusterings, cs.Recalibration().apply):
-        with error(cs.ParameterError, "antecedents"):
-            function(document)
-    with error(cs.ParameterError, "antecedents"):
-        cs.clustering_log_prob(document, [0])  # type: ignore[arg-type]
-
-
 # --- documents of thousands of mentions -----------------------------------------------------------------------
 
 Floats = npt.NDArray[np.float64]

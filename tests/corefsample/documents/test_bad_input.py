@@ -141,14 +141,6 @@ def test_the_first_rule_broken_is_reported_once() -> None:
     assert [bad.reason for bad in rejected] == ["date must be an ISO date (YYYY-MM-DD), got 'soon'"]
 
 
-def test_a_doc_id_that_comes_again_is_rejected_each_time() -> None:
-    rejected: list[Rejected] = []
-    lines = [line_of(good(number)) for number in (1, 2, 1, 1)]
-    assert len(read(lines, on_rejected=rejected.append)) == 2
-    assert [(bad.place, bad.doc_id) for bad in rejected] == [("line 3", "good 1"), ("line 4", "good 1")]
-    assert "doc_id must be unique in the corpus" in rejected[0].reason
-
-
 def test_the_line_set_aside_is_the_line_that_came() -> None:
     rejected: list[Rejected] = []
     read([line_of(good(1)), b'  {"doc_id": "d", \t"mentions": 1}  \r'], on_rejected=rejected.append)

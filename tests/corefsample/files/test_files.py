@@ -11,16 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from expected_errors import error
 
 from corefsample import InputError, OutputError, ParameterError
-from corefsample.errors import DamagedFileError
 from corefsample.files._atomic import new_file, new_text_file, write_bytes, write_json
 from corefsample.files._paths import input_paths, partition_values, suffix_hint
-from corefsample.files._reading import LineReader, SeenIds, parsed_json, read_ahead, read_json, read_parquet
+from corefsample.files._reading import LineReader, SeenIds, parsed_json, read_ahead, read_json
 from corefsample.recalibration import read_recalibration
 
 # --- paths -------------------------------------------------------------------------------------------------
@@ -99,14 +96,6 @@ def test_a_line_that_is_not_utf8_is_named(tmp_path: Path) -> None:
     assert (caught.value.place, caught.value.hint) == (f"{tmp_path / 'a'}: line 2", "save the file as UTF-8")
 
 
-def test_damaged_gzip_names_its_line_and_a_missing_file_none(tmp_path: Path) -> None:
-    (tmp_path / "cut").write_bytes(gzip.compress(b"one\n")[:-4])
-    with error(DamagedFileError, place="cut: line "):
-        list(LineReader(str(tmp_path / "cut")))
-    with error(InputError, place="none"):
-        list(LineReader(str(tmp_path / "none")))
-
-
 # --- writing -----------------------------------------------------------------------------------------------
 
 
@@ -116,14 +105,6 @@ def test_a_failure_leaves_the_earlier_file(tmp_path: Path) -> None:
         write(f"after {1 // 0}")
     assert (tmp_path / "a.txt").read_text() == "before"
     assert os.listdir(tmp_path) == ["a.txt"]
-
-
-def test_the_bytes_of_gzip_depend_only_on_the_content(tmp_path: Path) -> None:
-    for name in ("a.gz", "b.gz"):
-        with new_text_file(tmp_path / name, overwrite=False) as write:
-            write("text")
-    assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
-    assert gzip.decompress((tmp_path / "a.gz").read_bytes()) == b"text"
 
 
 def test_a_missing_folder_of_an_output_has_a_hint(tmp_path: Path) -> None:
@@ -249,17 +230,3 @@ def test_what_is_no_json_is_one_error(tmp_path: Path, content: bytes) -> None:
     for read in (read_json, read_recalibration):
         with error(InputError, place="a.json"):
             read(tmp_path / "a.json")
-
-
-def test_a_damaged_parquet_file_is_read_or_one_error(tmp_path: Path) -> None:
-    path = tmp_path / "a.parquet"
-    pq.write_table(pa.table({"text": ["a", "b"], "date": pa.array([1, 2], pa.date32()), "p": [0.5, 1.0]}), path)
-    content = path.read_bytes()
-    outcomes = set()
-    for place in range(len(content)):
-        path.write_bytes(content[:place] + bytes([content[place] ^ 0x41]) + content[place + 1 :])
-        try:
-            outcomes.add(type(read_parquet(path, ["text", "p"], {"text": "a"})))
-        except InputError:
-            outcomes.add(InputError)
-    assert outcomes == {pa.Table, InputError}

@@ -3,8 +3,6 @@
 import gzip
 import hashlib
 import sys
-import tempfile
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -12,31 +10,16 @@ from typing import Any
 import pytest
 from expected_errors import error
 from references import events as er
-from remote_files import memory, stored_in, web_server
+from remote_files import stored_in, web_server
 
-from corefsample import InputError, OutputError, ParameterError, read_documents, write_documents
+from corefsample import CorefsampleError, InputError, ParameterError, read_documents, write_documents
 from corefsample._lazy import install_hint
-from corefsample.errors import CorefsampleError
 from corefsample.files._atomic import OutputFolder, new_file, remove_file
-from corefsample.files._paths import file_version, input_paths, is_file, total_size
+from corefsample.files._paths import input_paths, is_file, total_size
 from corefsample.files._reading import ReadProgress, open_bytes, sha256
 from corefsample.files._remote import _BLOCKS, is_url
 
 pytest.importorskip("fsspec", reason="extra `remote`")
-
-
-@pytest.fixture
-def system() -> Iterator[Any]:
-    yield memory()
-    memory()
-
-
-@pytest.fixture(autouse=True)
-def own_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path / "temporary"
-    folder.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(folder))
-    return folder
 
 
 def message(error: CorefsampleError) -> str:
@@ -104,17 +87,7 @@ def test_bytes_are_read_plain_and_unpacked_and_counted(system: Any) -> None:
     assert sha256("memory://b/a.jsonl") == hashlib.sha256(content).hexdigest()
 
 
-def test_the_version_of_a_file_changes_with_its_content(system: Any) -> None:
-    system.pipe_file("/b/a", b"one")
-    before = file_version("memory://b/a")
-    assert before == file_version("memory://b/a")
-    system.pipe_file("/b/a", b"two")
-    assert file_version("memory://b/a") != before
-    with pytest.raises(FileNotFoundError):
-        file_version("memory://b/none")
-
-
-def test_an_output_appears_when_it_is_complete_and_not_after_an_error(system: Any, own_temporary_folder: Path) -> None:
+def test_an_output_appears_when_it_is_complete_and_not_after_an_error(system: Any) -> None:
     with new_file("memory://b/a", overwrite=False) as partial:
         Path(partial).write_bytes(b"whole")
         assert not is_file("memory://b/a")
@@ -128,23 +101,9 @@ def test_an_output_appears_when_it_is_complete_and_not_after_an_error(system: An
         Path(partial).write_bytes(b"half")
         raise RuntimeError
     assert system.cat_file("/b/a") == b"whole"
-    assert not [*own_temporary_folder.iterdir()]
     remove_file("memory://b/a")
     remove_file("memory://b/a")
     assert not is_file("memory://b/a")
-
-
-def test_an_upload_that_fails_is_an_error_and_leaves_no_temporary_file(
-    system: Any, monkeypatch: pytest.MonkeyPatch, own_temporary_folder: Path
-) -> None:
-    def fail(*_: Any, **__: Any) -> None:
-        raise PermissionError(13, "expired token")
-
-    monkeypatch.setattr(type(system), "put_file", fail)
-    with pytest.raises(OutputError) as caught, new_file("memory://b/a.txt", overwrite=True) as partial:
-        Path(partial).write_bytes(b"hours of work")
-    assert "memory://b/a.txt: output must be writable, got: expired token" in message(caught.value)
-    assert not list(own_temporary_folder.iterdir())
 
 
 def test_documents_are_the_same_by_url(system: Any, tmp_path: Path) -> None:

@@ -17,7 +17,6 @@ from references.annotated_formats import plain_document, spans
 from corefsample import InputError, ParameterError, Tokens
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.formats.annotated import _conll2012 as conll2012
-from corefsample.formats.annotated._corefud import read_corefud
 
 # Written for this test, in the columns of OntoNotes: two parts, and a predicate with its arguments in a sentence.
 SAMPLE = """\
@@ -342,18 +341,3 @@ def test_a_scorer_sees_the_same_entities(documents: list[AnnotatedDocument]) -> 
         )
     text, _ = written(ready)
     assert scorch_clusters(text) == expected
-
-
-def test_every_document_of_gum_becomes_conll2012_and_back(gum_path: Path) -> None:
-    path = gum_path.parent / "en_gum-ud-dev.conllu.gz"
-    if not path.exists():
-        pytest.skip(f"the real corpus is not there: {path.name}")
-    documents = list(read_corefud(path))
-    text, summary = written(documents, singletons=True)
-    assert (summary.n_documents, summary.n_mentions, summary.left_out) == (30, 7_897, {})
-    for document, found in zip(documents, read(text), strict=True):
-        assert spans(found) == spans(document), "GUM's entities are numbers, and keep them"
-        assert found.tokens.text == document.tokens.text
-        assert found.tokens.extra["xpos"] == document.tokens.extra["xpos"]
-    scorch = scorch_clusters(text)
-    assert [sum(map(len, counts)) for counts in scorch] == [document.n_mentions for document in documents]

@@ -23,21 +23,8 @@ from corefsample.formats import DocumentStream
 from corefsample.formats.scored._parquet import row_group_sizes
 from corefsample.formats.scored._writing import convert
 
-SMALL: Document = {
-    "doc_id": "d",
-    "date": "2024-05-31",
-    "mentions": [[0, 1, 0], [2, 3, 2]],
-    "antecedents": [[], [0]],
-    "scores": [[], [0.5]],
-    "tokens": {
-        "text": ["They", "see", "it"],
-        "lemma": ["they", "see", "it"],
-        "upos": ["PRON", "VERB", "PRON"],
-        "dep": ["nsubj", "root", "obj"],
-        "head": [1, -1, 1],
-        "sent": [0, 0, 0],
-    },
-}
+LISTS = {"mentions": [[0, 1, 0], [2, 3, 2]], "antecedents": [[], [0]], "scores": [[], [0.5]]}
+SMALL: Document = {"doc_id": "d", "date": "2024-05-31", "tokens": strategies.COMPLETE["tokens"], **LISTS}
 
 
 def rows_of(doc_id: str = "d", counts: tuple[int, ...] = (3, 1)) -> list[Document]:

@@ -10,10 +10,7 @@ import numpy as np
 import pytest
 from expected_errors import error
 
-from corefsample import ScoredDocument
-from corefsample.coreference._antecedents import AntecedentDistribution
-from corefsample.documents._tokens import Tokens
-from corefsample.errors import InputError, ParameterError
+from corefsample import AntecedentDistribution, InputError, ParameterError, ScoredDocument, Tokens
 from corefsample.languages._language import Language, declared_language, load_language, shipped_languages
 from corefsample.scorers import load_scorer, score_documents
 from corefsample.scorers._scoring import ScoringTally

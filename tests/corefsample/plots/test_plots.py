@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -11,12 +12,34 @@ import pytest
 from expected_errors import error
 from matplotlib import font_manager
 from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.figure import Figure
+from strategies.documents import one_word_document
 
-from corefsample import ParameterError
+from corefsample import (
+    AntecedentDistribution,
+    ParameterError,
+    ScoredDocument,
+    link_tables,
+    metric_posterior,
+    sample_clusterings,
+)
 from corefsample.calibration import ReliabilityCurve, calibration_error, reliability_curve
-from corefsample.plots import calibration_error_dots, reliability_axes, reliability_figure, save_figure
+from corefsample.links import calibrate_links
+from corefsample.plots import (
+    calibration_error_dots,
+    link_heat_map,
+    link_network,
+    plot,
+    reliability_axes,
+    reliability_figure,
+    save_figure,
+)
+from corefsample.plots.clusterings import entity_count_bars
 from corefsample.plots.style import legible
+from corefsample.summaries import credible_ball, document_links, entity_count_posterior, point_estimate
+from corefsample.summaries._document_links import DocumentLinks, EntityCountDistribution
+from events import EventCounter, count_posterior, load_rules, simulate_documents
 
 
 def curve(n_pairs: int = 200, n_bins: int = 4) -> ReliabilityCurve:
@@ -58,14 +81,6 @@ def test_the_distribution_of_predictions_is_the_share_at_or_above() -> None:
     assert drawn.bins.share_above.tolist() == [1.0, 0.75, 0.5, 0.25]
     assert list(steps.get_ydata()) == [1.0, 0.75, 0.5, 0.25, 0.25]
     assert list(steps.get_xdata()) == [*drawn.bins.q_min, drawn.bins.q_max[-1]]
-
-
-def test_a_figure_or_a_part_of_one_can_be_given() -> None:
-    whole = Figure(layout="constrained")
-    assert reliability_figure({"model": curve()}, fig=whole) is whole
-    left, right = Figure(layout="constrained").subfigures(1, 2)
-    assert reliability_figure({"model": curve()}, fig=right) is right
-    assert (len(left.axes), len(right.axes)) == (0, 2)
 
 
 # --- calibration errors ------------------------------------------------------------------------------------
@@ -190,8 +205,185 @@ def test_a_script_without_a_font_is_named_with_the_font_to_install(
     assert caplog.records == []
 
 
-def test_a_figure_is_saved_the_same_twice(tmp_path: Path) -> None:
-    for name in ("a.svg", "b.svg", "a.png"):
-        save_figure(reliability_figure({"model": curve()}, title="Title"), tmp_path / name)
-    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
-    assert (tmp_path / "a.png").stat().st_size > 5000
+# --- pictures of one document -----------------------------------------------------------------------------
+
+
+def document(n: int = 6) -> ScoredDocument:
+    """Mentions of one token; 2 probably corefers with 0, 3 with 1, and 4 possibly with 0."""
+    antecedents = [[], [], [0], [1], [0]] + [[] for _ in range(5, n)]
+    scores = [[], [], [3.0], [2.0], [-0.5]] + [[] for _ in range(5, n)]
+    gold = [0, 1, 0, 1, 0, *range(5, n)]
+    return one_word_document((antecedents, scores), gold, "doc", text=[f"w{i}" for i in range(n)])
+
+
+def empty() -> DocumentLinks:
+    return document_links(document(), smallest=9)
+
+
+# --- heat map ----------------------------------------------------------------------------------------------
+
+
+def test_the_heat_map_shows_the_marginals_in_the_order_of_the_entities() -> None:
+    links = document_links(document())
+    ax = Figure().subplots()
+    assert link_heat_map(links, ax=ax) is ax
+    (image,) = ax.images
+    np.testing.assert_array_equal(image.get_array(), links.marginals)
+    assert image.get_clim() == (0.0, 1.0)
+    # By likeliest antecedents: {0, 2}, {1, 3}, {4}, {5}.
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["w0", "w2", "w1", "w3", "w4", "w5"]
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["w0", "w2", "w1", "w3", "w4", "w5"]
+    assert len(ax.figure.axes) == 2  # with the bar of the colours
+
+
+@pytest.mark.parametrize("draw", [link_heat_map, link_network])
+def test_no_mention_is_stated(draw: object) -> None:
+    assert texts(draw(empty())) == ["No mention to draw."]  # type: ignore[operator]
+
+
+# --- number of entities ------------------------------------------------------------------------------------
+
+
+def test_bars_are_the_probabilities_of_the_number_of_entities() -> None:
+    posterior = entity_count_posterior(document())
+    ax = Figure().subplots()
+    assert entity_count_bars(posterior, ax=ax) is ax
+    heights = {round(bar.get_x() + bar.get_width() / 2): bar.get_height() for bar in ax.patches}
+    # 0, 1 and 5 are certainly new; 2, 3 and 4 may be: 3 to 6 entities.
+    assert heights == {count: posterior.pmf[count] for count in (3, 4, 5, 6)}
+    mean, gold, best = ax.lines
+    assert list(mean.get_xdata()) == [posterior.mean, posterior.mean]
+    assert (list(gold.get_xdata()), list(best.get_xdata())) == ([3], [4])
+    words = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert words[1:] == ["3 by gold", "4 by likeliest antecedents"]
+
+
+def test_a_document_without_mentions_has_certainly_no_entity() -> None:
+    posterior = EntityCountDistribution("none", np.ones(1), 0.0, 0.0, 0, None)
+    (bar,) = entity_count_bars(posterior).patches
+    assert (bar.get_x() + bar.get_width() / 2, bar.get_height()) == (0.0, 1.0)
+
+
+# --- network -----------------------------------------------------------------------------------------------
+
+
+def ties(ax: Axes) -> list[float]:
+    (lines,) = [each for each in ax.collections if isinstance(each, LineCollection)]
+    return sorted(np.asarray(lines.get_linewidths()).tolist()) if len(lines.get_segments()) else []
+
+
+def test_the_width_of_a_tie_is_its_probability() -> None:
+    links = document_links(document())
+    ax = Figure().subplots()
+    assert link_network(links, ax=ax) is ax
+    above = np.tril(links.marginals, -1)
+    assert ties(ax) == pytest.approx(sorted(5.0 * above[above >= 0.1]))
+    assert len(ties(link_network(links, floor=0.9))) == int((above >= 0.9).sum()) == 1
+
+
+def test_the_layout_depends_only_on_the_seed() -> None:
+    links = document_links(document())
+
+    def places(seed: int) -> list[list[float]]:
+        groups = [each for each in link_network(links, seed=seed).collections if isinstance(each, PathCollection)]
+        return np.concatenate([each.get_offsets() for each in groups]).tolist()
+
+    assert places(1) == places(1)
+    assert places(1) != places(2)
+
+
+def test_options_outside_their_range_raise() -> None:
+    with error(ParameterError, "floor"):
+        link_network(document_links(document()), floor=0)
+    for draw in (link_network, link_heat_map):
+        with error(ParameterError, "most_labels"):
+            draw(document_links(document()), most_labels=0)
+
+
+# --- all ---------------------------------------------------------------------------------------------------
+
+
+def test_the_heat_map_can_be_sorted_by_an_estimate() -> None:
+    lists = [[], [0], [0, 1], [0, 2], [1]], [[], [0.5], [0.0, 1.0], [-1.0, 1.0], [2.0]]
+    distribution = AntecedentDistribution.from_lists(*lists)
+    links = document_links(ScoredDocument("d", np.array([[i, i + 1, i] for i in range(5)]), distribution), by="binder")
+    labels = point_estimate(distribution, loss="binder").labels
+    assert links.entities.tolist() == np.unique(labels[links.mentions], return_inverse=True)[1].tolist()
+    assert "smallest Binder loss" in link_heat_map(links).get_xlabel()
+
+
+def test_every_mention_of_a_small_network_has_a_label_that_covers_no_other_mention() -> None:
+    figure = Figure(figsize=(10, 6))
+    links = document_links(next(simulate_documents(1, seed=1, median_mentions=20)).document)
+    ax = link_network(links, ax=figure.subplots())
+    figure.canvas.draw()
+    assert len(ax.texts) == links.n_mentions
+    points = ax.transData.transform(np.concatenate([each.get_offsets() for each in ax.collections[1:]]))
+    for text in ax.texts:
+        box = text.get_window_extent()
+        assert not ((box.min < points) & (points < box.max)).all(axis=1).any()
+
+
+# --- `plots.plot` -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def made() -> dict[str, Any]:
+    """A result of each kind by the name of its class."""
+    generator = np.random.default_rng(0)
+    q = generator.random(500)
+    y = generator.random(500) < q
+    documents = [each.document for each in simulate_documents(8, event_share=0.9, seed=2)]
+    first = documents[0]
+    samples = sample_clusterings(first.antecedents, n_samples=60)
+    counter = EventCounter(load_rules("attack"), n_samples=50)
+    counter.update(documents)
+    counts = counter.counts()
+    found = [
+        calibration_error(q, y, n_bins=10),
+        reliability_curve(q, y, n_bins=10),
+        calibrate_links(link_tables(documents), n_resamples=20),
+        metric_posterior(first.gold, samples),
+        credible_ball(samples),
+        document_links(first),
+        entity_count_posterior(first),
+        counts,
+        count_posterior(counts, counts.events()[0][0], counts.periods()[0].label),
+    ]
+    return {type(each).__name__: each for each in found}
+
+
+def test_every_result_has_a_picture(made: dict[str, Any]) -> None:
+    for name, result in made.items():
+        figure = plot(result)
+        assert isinstance(figure, Figure), name
+        assert any(ax.has_data() for ax in figure.get_axes()), name
+
+
+def test_options_reach_the_function_and_several_results_share_a_picture(made: dict[str, Any]) -> None:
+    ax = Figure().subplots()
+    assert plot(made["CalibrationError"], ax=ax, title="One") is ax.figure
+    assert ax.get_title(loc="left") == "One"
+    curve = made["ReliabilityCurve"]
+    legend = plot({"a": curve, "b": curve}).get_axes()[0].get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == ["a", "b"]
+    assert reliability_figure(curve).get_axes()[0].get_legend() is None
+
+
+def test_the_bars_of_a_score_have_its_samples_and_its_interval(made: dict[str, Any]) -> None:
+    posterior = made["ScoreSamples"]
+    containers: Any = plot(posterior).get_axes()[0].containers
+    everything, inside = (sum(bar.get_height() for bar in bars) for bars in containers)
+    assert everything == posterior.n_samples
+    assert inside == sum(posterior.lower <= value <= posterior.upper for value in posterior.values)  # noqa: PD011
+    ball = made["CredibleBall"]
+    containers = plot(ball).get_axes()[0].containers
+    assert sum(bar.get_height() for bar in containers[1]) == round(ball.share * ball.n_samples)
+
+
+@pytest.mark.parametrize("value", [None, 3, {}, [1.0], "counts.csv"])
+def test_what_has_no_picture_raises(value: Any, made: dict[str, Any]) -> None:
+    for each in (value, {"a": made["CredibleBall"], "b": made["DocumentLinks"]}):
+        with error(ParameterError, "result"):
+            plot(each)

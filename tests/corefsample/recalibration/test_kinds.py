@@ -12,9 +12,8 @@ from expected_errors import error
 from references import recalibration as rr
 from strategies.documents import Lists
 
-from corefsample import AntecedentDistribution, InputError, ParameterError, ScoredDocument, sample_clusterings
+from corefsample import AntecedentDistribution, InputError, ParameterError, ScoredDocument, Tokens, sample_clusterings
 from corefsample._arrays import Floats
-from corefsample.documents._tokens import Tokens
 from corefsample.posterior._posterior import DrawnRecalibration
 from corefsample.recalibration import RecalibrationFitter, read_recalibration
 from corefsample.recalibration._fitter import domain_variation
@@ -188,16 +187,6 @@ def test_a_fit_finds_the_offsets_that_made_gold() -> None:
     assert -3.0 < table[3, 1] - np.delete(table[3], 1).mean() < -0.4
     assert abs(math.log(fit.recalibration.temperature)) < 0.1
     assert fit.score_after < fit.score_before
-
-
-def test_refits_are_close_to_fits_of_the_same_weights() -> None:
-    fitter = RecalibrationFitter(made_documents(40, 40, seed=8), form="kinds")
-    weights = fitter._resampled(1, 8)
-    refit = fitter._overall.refit(weights[0])
-    exact = fitter._minimum(fitter._losses, weights[0], fitter._overall.point, fitter._overall.prior_sd).point
-    # One Newton step has an error of second order.
-    assert np.abs(refit - exact)[:2].max() < 0.25 * np.abs(exact - fitter._overall.point).max()
-    assert fitter.bootstrap(3, seed=1) == fitter.bootstrap(5, seed=1)[:3]
 
 
 def test_a_shift_between_domains_is_found() -> None:

@@ -16,9 +16,8 @@ from spacy.training import Example
 from spacy_stubs import add_parser, parsed_doc as parsed
 
 import corefsample as cs
-from corefsample import AntecedentDistribution, ParameterError, ScoredDocument, sample_clusterings
+from corefsample import AntecedentDistribution, ParameterError, ScoredDocument, metric_posterior, sample_clusterings
 from corefsample.metrics._metric_counts import METRICS
-from corefsample.metrics._scores import metric_posterior
 from corefsample.spacy_bridge.component import CorefComponent, is_scored, set_posterior
 from corefsample.summaries import point_estimate
 

@@ -26,11 +26,10 @@ from spacy_stubs import add_parser, loaded, parsed_doc as parsed
 from strategies import documents as strategies
 
 import corefsample as cs
-from corefsample import AntecedentDistribution, InputError, ParameterError, Tokens, scorers
+from corefsample import AntecedentDistribution, InputError, ParameterError, Recalibration, Tokens, scorers
 from corefsample.posterior._posterior import DocumentPosterior
-from corefsample.recalibration import read_recalibration
-from corefsample.recalibration._model import N_KINDS, Recalibration
-from corefsample.recalibration._uncertain import UncertainRecalibration
+from corefsample.recalibration import UncertainRecalibration, read_recalibration
+from corefsample.recalibration._model import N_KINDS
 from corefsample.scorers import load_scorer
 from corefsample.scorers._scoring import score_mentions
 from corefsample.scorers.log_linear._encoding import DEFAULT_TEMPLATES
@@ -554,19 +553,6 @@ def test_a_saved_pipeline_carries_its_model_and_its_recalibration(pipeline: Any,
     found = again(parsed(again))._.coref
     assert (found.distribution, found.n_samples) == (expected.distribution, 17)
     assert changed(parsed(changed))._.coref.distribution == wanted.distribution
-
-
-def test_distributions_are_recalibrated_by_a_record_with_kinds(pipeline: Any, tmp_path: Path) -> None:
-    recalibration = recalibration_by_kind(tmp_path / "r.json")
-    plain, nlp = pipeline(), pipeline(recalibration=str(tmp_path / "r.json"))
-    for make in (parsed, spaced):
-        usual, doc = plain(make(plain))._.coref, make(nlp)
-        rows = mentions_from_parse(tokens_of_doc(doc))
-        document = cs.ScoredDocument("a", rows, usual.distribution, tokens=tokens_of_doc(doc))
-        expected = recalibration.apply_document(document).antecedents.scores
-        assert nlp(doc)._.coref.distribution.scores.tolist() == expected.tolist()
-        assert expected.size
-        assert not np.allclose(expected, usual.distribution.scores)
 
 
 def test_samples_have_the_draws_of_an_uncertain_recalibration(pipeline: Any, tmp_path: Path, reloaded: Any) -> None:

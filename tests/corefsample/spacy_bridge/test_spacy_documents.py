@@ -2,8 +2,6 @@
 
 import dataclasses
 from collections.abc import Sequence
-from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,11 +13,7 @@ from spacy.tokens import Doc
 from spacy.vocab import Vocab
 from spacy_stubs import loaded
 
-from corefsample.coreference._antecedents import AntecedentDistribution
-from corefsample.documents._scored import ScoredDocument
-from corefsample.documents._tokens import Tokens
-from corefsample.errors import ParameterError
-from corefsample.formats.scored._stream import read_documents
+from corefsample import AntecedentDistribution, ParameterError, ScoredDocument, Tokens
 from corefsample.spacy_bridge.documents import (
     doc_of_scored_document,
     doc_of_tokens,
@@ -275,14 +269,3 @@ def test_the_head_of_a_real_phrase_is_its_root(nlp: Any) -> None:
     spans = [token.doc[token.left_edge.i : token.right_edge.i + 1] for token in doc]
     offsets = word_offsets(doc)
     assert [offsets[head] for _, _, head in mentions_of_spans(doc, spans)] == [span.root.i for span in spans]
-
-
-def test_annotated_documents_survive_conversion_to_spacy_and_back(gum_path: Path) -> None:
-    for document in islice(read_documents(gum_path), 3):
-        doc = doc_of_scored_document(document, VOCAB)
-        tokens = tokens_of_doc(doc)
-        assert document.tokens is not None
-        assert dataclasses.replace(tokens, extra={**tokens.extra, **document.tokens.extra}) == tokens
-        assert dataclasses.replace(document.tokens, extra=tokens.extra) == tokens
-        mentions = mentions_of_spans(doc, doc.spans["mentions"])
-        assert mentions[:, :2].tolist() == document.mentions[:, :2].tolist()

@@ -11,9 +11,8 @@ from references import coreference, summaries
 from strategies.documents import Lists, antecedent_lists, mild_scores
 from tolerance import plausible_means
 
-from corefsample import AntecedentDistribution, ParameterError, map_clustering, sample_clusterings
+from corefsample import AntecedentDistribution, ParameterError, map_clustering, metric_posterior, sample_clusterings
 from corefsample.coreference._clusterings import ClusteringSamples, canonical_labels
-from corefsample.metrics._scores import metric_posterior
 from corefsample.summaries import _expected_losses as expected_losses, expected_loss, point_estimate
 
 SAMPLED = [loss for loss in expected_losses.LOSSES if loss != "vi-bound"]

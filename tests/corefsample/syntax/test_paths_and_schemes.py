@@ -12,8 +12,7 @@ from hypothesis import given, settings, strategies as st
 from references import events as er, mention_ranking as reference
 from strategies.parses import UD2_PATHS, path_parses
 
-from corefsample.documents._tokens import Tokens
-from corefsample.errors import ParameterError
+from corefsample import ParameterError, Tokens
 from corefsample.languages._language import load_language
 from corefsample.scorers.log_linear._encoding import DEFAULT_TEMPLATES, encoded
 from corefsample.scorers.log_linear._model import AntecedentModel

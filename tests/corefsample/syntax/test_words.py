@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from corefsample import ParameterError
-from corefsample.documents._tokens import Tokens
+from corefsample import ParameterError, Tokens
 from corefsample.languages._language import load_language
 from corefsample.syntax._codes import UPOS, Column, Gender, Kind, Meaning, Number
 from corefsample.syntax._words import language_hash, word_hash, word_rows

@@ -263,7 +263,7 @@ def audited(run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     "name",
     [
-        *("run/run.json", "run/all_documents.parquet", "audit/plan.json", "audit/strata.parquet"),
+        *("audit/plan.json", "audit/strata.parquet"),
         *("learned/learned.csv", "learned/learned_counts.csv", "learned/learned.json"),
         *("audit/audited.csv", "audit/labels.csv", "audit/audited.json"),
     ],

@@ -2,15 +2,14 @@
 
 import dataclasses
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 from places import GUM_SCORED
+from references import events as er, recalibration as rr
 
-from corefsample import AntecedentDistribution, InputError, ScoredDocument, link_tables, write_documents
+from corefsample import InputError, ScoredDocument, link_tables, write_documents
 from corefsample.links import calibrate_links
 from events.commands.calibrate import CalibrateOptions, run_calibrate
 from events.runs._outputs import CalibrationFolder
@@ -18,16 +17,8 @@ from events.runs._outputs import CalibrationFolder
 OPTIONS = CalibrateOptions(bin_size=50, n_resamples=100)
 
 
-def documents(*, gold: bool = True, scale: float = 1.0) -> Iterator[ScoredDocument]:
-    rng = np.random.default_rng(2)
-    mentions = np.array([[i, i + 1, i] for i in range(8)])
-    rows = [list(range(i)) for i in range(8)]
-    for d in range(12):
-        distribution = AntecedentDistribution.from_lists(
-            rows, [(scale * rng.normal(0, 1, i)).tolist() for i in range(8)]
-        )
-        entities = rng.integers(0, 3, 8).tolist()
-        yield ScoredDocument(f"d{d}", mentions, distribution, gold=entities if gold else None)
+def documents() -> list[ScoredDocument]:
+    return [*map(er.scored, rr.story_corpus(12, 8, seed=2))]
 
 
 @pytest.fixture
@@ -76,11 +67,7 @@ def test_bad_documents_are_set_aside_and_change_nothing(scored: Path, tmp_path: 
 
 def test_documents_without_gold_are_counted_and_none_with_it_is_bad_input(scored: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.jsonl"
-    rest = (
-        ScoredDocument(f"x{i}", document.mentions, document.antecedents)
-        for i, document in enumerate(documents(gold=False))
-    )
-    write_documents(rest, other)
+    write_documents((dataclasses.replace(each, doc_id=f"x {each.doc_id}", gold=None) for each in documents()), other)
     assert run_calibrate([scored, other], OPTIONS)["n_without_gold"] == 12
     with pytest.raises(InputError, match="gold is required to calibrate, got none in 12 documents"):
         run_calibrate(other, OPTIONS)

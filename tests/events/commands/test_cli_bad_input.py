@@ -8,7 +8,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,11 +16,8 @@ from unittest.mock import Mock
 import click
 import pytest
 from command_line import LEAVES, Calls
-from hypothesis import assume, given, settings, strategies as st
 from places import PROJECT, TEST_DATA
 from references import events as er, recalibration as rr, scoring as sr
-from run_cases import CountOptions, count_events
-from strategies import documents as strategies
 
 from corefsample import CorefsampleError, InputError, ParameterError, Recalibration
 from corefsample.errors import ParameterHint
@@ -119,21 +115,6 @@ def refused_line(call: Calls, folder: Path, *arguments: Any, status: int) -> str
     return err.removeprefix("corefsample: ")
 
 
-def test_the_files_that_are_broken_below_are_good(call: Calls, folder: Path) -> None:
-    out = Path(tempfile.mkdtemp(dir=folder.parent))
-    for number, options in enumerate(
-        [(), ("--rule", "rule.yaml"), ("--lexicon", "lexicon.yaml"), ("--compare", "USA", "IRQ")]
-    ):
-        arguments = ("events", "good.jsonl", "--samples", 20, "--no-pictures", "--out", out / f"run{number}", *options)
-        status, _, err = call(*arguments)
-        assert status == 0, err
-        # The rule of the user has a trigger that no document has, which is a result.
-        assert err == "" or (number and err.startswith("corefsample: no actor of the lexicon")), err
-    assert call("convert", "good.jsonl", out / "copy.parquet")[0] == 0
-    for name in ("good.jsonl", out / "copy.parquet", "rule.yaml", "lexicon.yaml"):
-        assert call("doctor", name)[0::2] == (0, "")
-
-
 # --- the table ---------------------------------------------------------------------------------------------
 
 TRANSCRIPT = (TEST_DATA / "refused_commands.txt").read_text(encoding="utf-8")
@@ -172,27 +153,6 @@ def test_an_error_names_the_option_of_its_command(command: str, error: Corefsamp
 
 
 # --- anything ----------------------------------------------------------------------------------------------
-
-
-@settings(max_examples=40)
-@given(st.one_of(strategies.edited_lines(), strategies.arbitrary_lines), st.booleans())
-def test_an_arbitrary_line_is_rejected_or_counted_and_never_changes_the_others(line: bytes, first: bool) -> None:
-    assume(not (first and line.startswith(b"\x1f\x8b")))  # a file that begins so is gzip, and an error as a whole
-    good = [json.dumps(document).encode() for document in er.corpus()[1:3]]
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        (folder / "corpus.jsonl").write_bytes(b"\n".join([line, *good] if first else [*good, line]))
-        options = CountOptions(n_samples=20, on_error="quarantine")
-        summary = count_events(folder / "corpus.jsonl", folder / "run", options)
-        lines = (folder / "run" / "evidence.csv").read_text().splitlines()
-        remaining = [row.split(",")[0] for row in lines if row.startswith(('"doc 2"', '"doc 3"'))]
-        assert remaining == ['"doc 2"', '"doc 3"']
-        pieces = [piece for piece in line.split(b"\n") if piece.strip()]
-        assert summary.n_documents + summary.n_quarantined == 2 + len(pieces)
-        if summary.n_quarantined:
-            aside = (folder / "run" / "quarantine.jsonl").read_text().splitlines()
-            assert len(aside) == summary.n_quarantined
-            assert all(json.loads(row)["reason"].isprintable() for row in aside)
 
 
 # --- next steps --------------------------------------------------------------------------------------------

@@ -4,13 +4,11 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from command_line import Calls
 from references import scoring as sr
 
 from corefsample import (
-    AntecedentDistribution,
     ScoredDocument,
     map_clustering,
     read_conll2012,
@@ -119,17 +117,6 @@ def test_a_sampled_clustering_is_its_seeds(tmp_path: Path, scored_file: Path, sc
     assert partitions[0] != partitions[1]
 
 
-def test_what_belongs_to_gold_entities_is_not_written_with_others(tmp_path: Path, scored: list[ScoredDocument]) -> None:
-    document = scored[0]
-    misc = ["Bridge=e1<e2|Gloss=x", *["_"] * (len(document.tokens) - 1)]
-    tokens = dataclasses.replace(document.tokens, extra={**document.tokens.extra, "misc": misc})
-    write_documents([dataclasses.replace(document, tokens=tokens)], tmp_path / "s.jsonl")
-    run_convert(tmp_path / "s.jsonl", tmp_path / "map.conllu", ConvertOptions(clustering="map"))
-    text = (tmp_path / "map.conllu").read_text()
-    assert "Gloss=x" in text
-    assert "Bridge" not in text
-
-
 def test_missing_gold_is_rejected_or_set_aside(call: Calls, tmp_path: Path, scored: list[ScoredDocument]) -> None:
     bare = dataclasses.replace(scored[0], doc_id="bare", gold=None)
     path = tmp_path / "s.jsonl"
@@ -151,20 +138,3 @@ def test_mentions_without_gold_are_counted(call: Calls, tmp_path: Path, scored: 
     write_documents([dataclasses.replace(scored[0], gold=gold)], tmp_path / "s.jsonl")
     text = call.good("convert", tmp_path / "s.jsonl", tmp_path / "b.conllu")
     assert text.endswith("Mentions skipped: 1 not annotated.\n")
-
-
-def crossing(scored: list[ScoredDocument]) -> ScoredDocument:
-    """A document with two mentions of one entity that cross."""
-    document = scored[0]
-    nothing = AntecedentDistribution.from_lists([[], [0]], [[], [1.0]])
-    return dataclasses.replace(
-        document, mentions=np.array([[0, 2, 0], [1, 3, 1]]), antecedents=nothing, gold=["e", "e"]
-    )
-
-
-def test_mentions_that_brackets_cannot_represent(call: Calls, tmp_path: Path, scored: list[ScoredDocument]) -> None:
-    path = tmp_path / "s.jsonl"
-    write_documents([crossing(scored), scored[1]], path)
-    for name in ("b.conllu", "b.conll"):
-        out = tmp_path / name
-        assert call.good("convert", path, out).endswith("Mentions left out: 1 crossing mentions.\n")

@@ -10,7 +10,7 @@ import pytest
 from command_line import Calls
 from expected_errors import error
 from hypothesis import given, strategies as st
-from places import TEST_DATA
+from places import data_lines
 
 from corefsample import InputError, clustering_scores, map_clustering, write_conll2012, write_documents
 from corefsample.documents._annotated import AnnotatedDocument
@@ -37,14 +37,9 @@ def conll(path: Path, entities: Sequence[str], *, doc_id: str = "t", words: str 
     return path
 
 
-def reference_cases() -> list[list[str]]:
-    lines = (TEST_DATA / "reference_scorer_cases.txt").read_text(encoding="utf-8").splitlines()
-    return [line.split(" | ") for line in lines if not line.startswith("#")]
-
-
-@pytest.mark.parametrize("case", reference_cases(), ids=lambda case: case[0])
-def test_cases_of_the_reference_scorer_have_its_scores(tmp_path: Path, case: list[str]) -> None:
-    _, n_repeated, entities, *scores = case
+@pytest.mark.parametrize("case", data_lines("reference_scorer_cases.txt"), ids=lambda case: case.partition(" | ")[0])
+def test_cases_of_the_reference_scorer_have_its_scores(tmp_path: Path, case: str) -> None:
+    _, n_repeated, entities, *scores = case.split(" | ")
     gold = conll(tmp_path / "gold.conll", ["a", "b c", "d e f"])
     run = run_evaluate(conll(tmp_path / "s.conll", entities.split(", ")), gold, EvaluateOptions(n_resamples=2))
     for metric, values in zip(("muc", "b3", "ceafm", "ceafe", "blanc"), scores, strict=True):

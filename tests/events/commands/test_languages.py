@@ -70,14 +70,6 @@ def test_foreign_documents_must_say_their_language(
     assert (status, "Words: the model knows" in out, "of the first texts, the model knows" in err) == (0, True, False)
 
 
-def test_a_recalibration_of_another_language_is_an_error(tmp_path: Path, corpus: Path, spanish: Path) -> None:
-    with error(InputError):
-        run_score(corpus, ScoreOptions(out=tmp_path / "s.jsonl", model=str(spanish), recalibration="english"))
-    run = run_score(corpus, ScoreOptions(out=tmp_path / "s.jsonl", model=str(spanish)))
-    assert run["recalibration"] is None
-    assert {document.metadata["lang"] for document in read_documents(tmp_path / "s.jsonl")} == {"es"}
-
-
 def test_scores_of_the_spanish_model_have_its_recalibration(call: Calls, tmp_path: Path, corpus: Path) -> None:
     out, options = tmp_path / "s.jsonl", {"model": "es", "mentions": "parse", "overwrite": True}
     run_score(corpus, ScoreOptions(out=out, recalibration="none", **options))

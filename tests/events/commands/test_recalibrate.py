@@ -1,6 +1,5 @@
 """The job behind `corefsample recalibrate`: the fit, the outputs, and errors."""
 
-import dataclasses
 import errno
 import hashlib
 import json
@@ -14,7 +13,7 @@ import pytest
 from expected_errors import error
 from references import events as er, recalibration as rr
 
-from corefsample import InputError, OutputError, ScoredDocument, read_documents
+from corefsample import InputError, OutputError, read_documents
 from corefsample.recalibration import RecalibrationFitter
 from events._summary import Summary
 from events.commands.recalibrate import RECORD_SUFFIX, RecalibrateOptions, run_recalibrate
@@ -50,10 +49,6 @@ def run(gold: Path, target: Path, tmp_path: Path) -> Run:
     return started
 
 
-def scored_lines() -> list[ScoredDocument]:
-    return [dataclasses.replace(er.scored(line), gold=line["gold"]) for line in LINES]
-
-
 # --- what is written ----------------------------------------------------------------------------------------
 
 
@@ -79,7 +74,7 @@ def test_by_default_links_are_fitted_by_kind(run: Run, gold: Path, target: Path,
 
 def test_reported_scores_are_held_out(run: Run) -> None:
     done = run(seed=8)
-    expected = RecalibrationFitter(scored_lines()).cross_fit(3, seed=8)
+    expected = RecalibrationFitter([*map(er.scored, LINES)]).cross_fit(3, seed=8)
     assert done["score_before"] == pytest.approx(expected.score_before)
     assert done["score_after"] == pytest.approx(expected.score_after)
     assert done["score_after"] < done["score_before"]  # scores were doubled

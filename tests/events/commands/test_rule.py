@@ -7,14 +7,10 @@ from pathlib import Path
 import pytest
 from command_line import Calls
 from places import EN_CORE_WEB_SM, EN_GUM_UD, PROJECT
-from references import events as er
 
-from events import load_lexicon, load_rules
-from events.matching._rule_draft import draft_example, rule_text, rule_tree
+from events import load_rules
 
 PAGE = PROJECT / "docs" / "rules.md"
-
-ARRESTED = "British/ADJ>2:amod police/NOUN>3:nsubj arrested=arrest/VERB>0:root three/NUM>5:nummod men=man/NOUN>3:obj"
 
 
 @pytest.mark.parametrize("folder", [EN_CORE_WEB_SM, EN_GUM_UD], ids=lambda folder: folder.name)
@@ -47,21 +43,6 @@ def test_the_examples_of_the_help_work(call: Calls, tmp_path: Path, monkeypatch:
     assert commands
     for command in commands:
         call.good(*(str(EN_CORE_WEB_SM) if word == "en_gum_ud" else word for word in shlex.split(command)))
-
-
-def test_a_failing_example_is_shown_with_what_must_be_found(call: Calls, tmp_path: Path) -> None:
-    draft = draft_example(er.parsed(ARRESTED), "ud2", load_lexicon("police"), None, "British")
-    path = tmp_path / "own.yaml"
-    tree = rule_tree("own", [draft], "ud2")
-    tree["examples"][0]["expect"]["asserted"] = ["FRA"]
-    path.write_text(rule_text(tree), "utf-8")
-    status, out, err = call("rule", "test", path)
-    assert status == 3
-    assert (
-        "examples[0], ud2: British police arrested three men\n  extended  GBR\n  asserted  GBR, and must be FRA" in out
-    )
-    assert err.count("\n") == 1
-    assert "examples[0]: preset asserted must find FRA, got GBR" in err
 
 
 def test_a_shipped_rule_is_tested_by_its_name(call: Calls) -> None:

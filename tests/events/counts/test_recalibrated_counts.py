@@ -24,16 +24,6 @@ def counted(recalibration: UncertainRecalibration | None, uncertainty: Any = Non
     return counter
 
 
-def test_no_uncertainty_counts_recalibrated_documents() -> None:
-    change = Recalibration(1.7, 0.4)
-    found = counted(UncertainRecalibration(change))
-    expected = EventCounter(period="year", n_samples=400)
-    expected.update(change.apply_document(each) for each in documents())
-    table = found.counts().to_frame()
-    assert set(table.pop("uncertainty")) == {"none"}
-    assert table.equals(expected.counts().to_frame())
-
-
 def test_a_shared_shift_widens_counts() -> None:
     draws = (Recalibration(), Recalibration())
     effect = DomainEffect(0.0, 3.0, 0.0, 0.0, n_domains=4)
@@ -54,23 +44,6 @@ def test_a_shared_shift_widens_counts() -> None:
     first, second = sorted({*frames[0]["actor"]})[:2]
     compared = wide.compare(first, second)
     np.testing.assert_allclose(compared[["p_first_greater", "p_equal", "p_second_greater"]].sum(axis=1), 1.0)
-
-
-def test_a_predicate_counts_recalibrated_clusterings() -> None:
-    def is_one_entity(document: Any, labels: Any) -> dict[str, Any]:
-        return {"one": (labels == 0).all(axis=1), "last links": labels[:, -1] < document.n_mentions - 1}
-
-    change = Recalibration(1.7, 0.4)
-    found = EventCounter(predicate=is_one_entity, n_samples=50, recalibration=UncertainRecalibration(change))
-    found.update(documents(10))
-    expected = EventCounter(predicate=is_one_entity, n_samples=50)
-    expected.update(change.apply_document(each) for each in documents(10))
-    table = found.counts().to_frame()
-    assert set(table.pop("uncertainty")) == {"none"}
-    assert table.equals(expected.counts().to_frame())
-    plain = EventCounter(predicate=is_one_entity, n_samples=50)
-    plain.update(documents(10))
-    assert not table.equals(plain.counts().to_frame())
 
 
 def by_kind() -> UncertainRecalibration:

@@ -17,7 +17,7 @@ import pytest
 import tolerance
 from expected_errors import error
 from hypothesis import given, settings, strategies as st
-from mention_matches import evaluate_matches, evaluate_parses, matches_of
+from mention_matches import evaluate_matches, matches_of
 from references import coreference as references, events as er
 from small_counts import names
 from strategies import documents as strategies
@@ -590,16 +590,6 @@ def test_rules_share_the_draws_of_a_trigger() -> None:
     assert (rare <= common).all()
     assert (common <= certain).all()
     assert 0 < rare.sum() < common.sum() < certain.sum()
-
-
-def test_a_parse_without_the_event_is_a_reason() -> None:
-    """Of 10 samples, 5, 2 and 3: in the second parse AAA is not named, and in the third the event is not possible."""
-    other = dataclasses.replace(MATCHES, actors=("CCC", "DDD"))
-    antecedents = AntecedentDistribution.from_lists(*REASON_SCORES)
-    events = evaluate_parses(antecedents, [MATCHES, other, None], (5, 2, 3), DAY, n_samples=1000)
-    reasons = events.reasons[events.keys.index(("AAA",))].counts
-    assert reasons[4] == 500
-    assert reasons.sum() == 1000 - events.n_hits[0]
 
 
 def test_evidence_names_the_reasons_and_their_mentions() -> None:

@@ -20,16 +20,12 @@ from events.evidence._documents_table import MERGED_ACTORS, merging_summary, mer
 N = 20_000
 RULE = load_rules("attack", "extended")
 # Mentions: Iraq, Iran, they; and soldiers, who are the object of "attacked".
-SENTENCES = [
-    "Iraq/PROPN>2:nsubj met=meet/VERB>0:root Iran/PROPN>2:obl",
-    "they/PRON>2:nsubj attacked=attack/VERB>0:root soldiers/NOUN>2:obj",
-]
 LINKS = {1: {0: -0.5}, 2: {0: 0.5, 1: 1.0}, 3: {2: 1.5}}
 
 
 def document(doc_id: str = "d", date: str = "1999-01-05", shift: float = 0.0) -> ScoredDocument:
     links = {i: {j: score + shift for j, score in row.items()} for i, row in LINKS.items()}
-    return er.scored(er.json_document(doc_id, date, SENTENCES, links))
+    return er.scored(er.json_document(doc_id, date, er.MERGING, links))
 
 
 def probability(shift: float = 0.0) -> float:
@@ -67,7 +63,7 @@ def test_the_probability_is_that_of_enumeration_before_conditioning() -> None:
 
 def test_a_subject_in_the_entity_of_its_object_is_no_merged_actor() -> None:
     """The second Iraq is often of one entity with "it", of which it is the object; enumerated."""
-    sentences = [*SENTENCES, "it/PRON>2:nsubj left=leave/VERB>0:root Iraq/PROPN>2:obj"]
+    sentences = [*er.MERGING, "it/PRON>2:nsubj left=leave/VERB>0:root Iraq/PROPN>2:obj"]
     links = {1: {0: -1.0}, 2: {0: 0.5}, 4: {0: 2.0, 1: -1.0}, 5: {4: 2.0, 1: -2.0}}
     merged = EventCounter(RULE, n_samples=N)
     merged.add(er.scored(er.json_document("d", "1999-01-05", sentences, links)))
@@ -155,7 +151,7 @@ def test_the_sums_do_not_depend_on_order_parts_or_files(tmp_path: Path) -> None:
 
 
 def test_mentions_of_several_parses_count_for_the_samples_that_have_them(tmp_path: Path) -> None:
-    lines = pr.with_other_parses(er.json_document("d", "1999-01-05", SENTENCES, LINKS), (3, 1))
+    lines = pr.with_other_parses(er.json_document("d", "1999-01-05", er.MERGING, LINKS), (3, 1))
     several = read_documents(er.write_lines(tmp_path / "d.jsonl", lines))
     (merged,) = merging_rows(counted([*several], 1000))
     # In the other parse "they" is an object, so that no event is possible in its samples, 250 of 1,000.
@@ -165,7 +161,7 @@ def test_mentions_of_several_parses_count_for_the_samples_that_have_them(tmp_pat
 
 def test_a_document_needs_no_rule_and_no_date(tmp_path: Path) -> None:
     """Without the verb that the rule looks for; of the same enumeration as above."""
-    given = [sentence.replace("attacked=attack", "saw=see") for sentence in SENTENCES]
+    given = [sentence.replace("attacked=attack", "saw=see") for sentence in er.MERGING]
     several = pr.with_other_parses(er.json_document("d", "1999-01-05", given, LINKS), (3, 1))
     for each in several:
         del each["date"]

@@ -5,17 +5,15 @@ import datetime
 import pandas as pd
 import pytest
 from hypothesis import given, strategies as st
-from places import TEST_DATA
+from places import data_lines
 
 from corefsample import ParameterError
 from events.evidence._columns import Calendar
 
 PANDAS = tuple(int(part) for part in pd.__version__.split(".")[:2])
 
-PERIODS = (TEST_DATA / "periods.txt").read_text(encoding="utf-8").splitlines()
 
-
-@pytest.mark.parametrize("case", [line for line in PERIODS if not line.startswith("#")])
+@pytest.mark.parametrize("case", data_lines("periods.txt"))
 def test_a_period_of_any_age_has_its_label_and_its_first_day(case: str) -> None:
     period, date, label, start = case.split()
     if date < "0002" and PANDAS < (3, 1):

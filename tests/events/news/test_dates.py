@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from events.commands.doctor import run_doctor
-from events.news._quality import outlying_dates, outlying_notice, set_aside_before, tally_of_run
+from events.news._quality import outlying_dates, set_aside_before, tally_of_run
 from events.runs._outputs import scoring_of
 
 
@@ -38,14 +38,6 @@ def test_nearly_all_documents_stay(n_documents: dict[int, int]) -> None:
     days = np.array(sorted(n_documents), "datetime64[D]")
     numbers = np.array([n_documents[day] for day in sorted(n_documents)])
     assert numbers[outlying_dates(days, numbers)].sum() <= max(1, numbers.sum() // 100)
-
-
-def test_outlying_dates_are_named() -> None:
-    days = np.array(["1911-01-01", "1988-01-01", "1991-01-01"], "datetime64[D]")
-    notice = outlying_notice(days, np.array([1, 600, 300]), ["1911", "1988", "1991"])
-    assert "1 in 1911" in notice
-    assert "1988 to 1991" in notice
-    assert outlying_notice(days[1:], np.array([600, 300]), ["1988", "1991"]) == ""
 
 
 def test_a_run_says_what_was_set_aside_when_its_input_was_scored(tmp_path: Path) -> None:

@@ -2,18 +2,17 @@
 
 import datetime
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
+from places import data_lines
 
 from corefsample import Tokens
 from corefsample._arrays import Bools
 from events.news._fields import Article
 from events.news._preparation import cleaned, is_in_capitals, is_in_title_case, prepared, recased, without_head
 
-DATA = Path(__file__).parents[2] / "data"
 SENTENCES = (
     "Ethiopian troops attacked a village near the border on Sunday.",
     '"We attacked," the army said.',
@@ -27,12 +26,7 @@ def known(words: Sequence[str]) -> Bools:
     return np.isin(words, KNOWN.split())
 
 
-def lines(name: str) -> list[str]:
-    text = (DATA / name).read_text(encoding="utf-8")
-    return [line for line in text.splitlines() if line and not line.startswith("#")]
-
-
-@pytest.mark.parametrize("line", lines("article_heads.txt"))
+@pytest.mark.parametrize("line", data_lines("article_heads.txt"))
 @pytest.mark.parametrize("sentence", SENTENCES)
 def test_a_head_is_recognised_and_the_sentence_is_left(line: str, sentence: str) -> None:
     kinds, _, head = line.partition(" | ")
@@ -44,7 +38,7 @@ def test_a_head_is_recognised_and_the_sentence_is_left(line: str, sentence: str)
     assert without_head((head + sentence).upper())[1] == sentence.upper()
 
 
-@pytest.mark.parametrize("text", lines("article_beginnings.txt"))
+@pytest.mark.parametrize("text", data_lines("article_beginnings.txt"))
 def test_a_sentence_is_no_head(text: str) -> None:
     assert without_head(text) == ([], text)
 

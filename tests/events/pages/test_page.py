@@ -1,7 +1,9 @@
 """The page as text: escaping, security policy, script modules, and the command that writes it."""
 
 import base64
+import dataclasses
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -9,15 +11,21 @@ import subprocess
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command_line import Calls
+from hypothesis import given, strategies as st
 from page_documents import HOSTILE_TITLE
+from places import TEST_DATA
+from report_pages import unpacked
 
+from events.audit import AuditFrame
+from events.evidence._rule_set import RuleSet
+from events.pages._questions import rule_question
+from events.pages._rendering import embedded_json, packed_parts
 from events.pages._report import rendered_page
 from events.pages._report_content import read_report
-
-pytest.importorskip("vl_convert", reason="extra `report`")
 
 
 class Elements(HTMLParser):
@@ -41,6 +49,7 @@ class Elements(HTMLParser):
 
 @pytest.fixture(scope="module")
 def page(run: Path) -> str:
+    pytest.importorskip("vl_convert", reason="extra `report`")
     return rendered_page(read_report(run), title=HOSTILE_TITLE)
 
 
@@ -112,3 +121,57 @@ def test_a_limit_of_memory_is_a_warning_and_does_not_end_the_process(folder: Pat
     assert "out of memory" in process.stderr
     assert f"`corefsample report {folder}`" in process.stderr
     assert sorted(os.listdir(folder)) == before
+
+
+# --- scripts, styles and embedded data of every page ------------------------------------------------------
+
+
+# --- embedded data -----------------------------------------------------------------------------------------
+
+json_text = st.text() | st.sampled_from(["</script>", "<!--", "&lt;", "\u2028", "\u2029", "]]>"])
+
+
+@given(st.recursive(json_text | st.integers() | st.booleans(), lambda x: st.lists(x) | st.dictionaries(json_text, x)))
+def test_embedded_json_can_be_read_back_and_cannot_end_its_element(content: Any) -> None:
+    text = str(embedded_json(content))
+    assert json.loads(text) == content
+    assert not set(text) & set("<>&\u2028\u2029")
+
+
+@given(st.lists(json_text, max_size=9), st.integers(1, 4))
+def test_packed_parts_have_all_contents_in_order(contents: list[str], per_part: int) -> None:
+    parts = packed_parts(contents, per_part)
+    read = [unpacked(part) for part in parts]
+    assert [each for part in read for each in part] == [text.encode("utf-8", "replace").decode() for text in contents]
+    assert all(len(part) == per_part for part in read[:-1])
+
+
+# --- what a label of an audit answers ---------------------------------------------------------------------
+
+
+def frame(event: str, *targets: str) -> AuditFrame:
+    made = AuditFrame.from_arrays(["a"], ["2000-01-01"], [0.5], event=event)
+    return dataclasses.replace(made, targets=targets or (event,))
+
+
+QUESTIONS = (TEST_DATA / "questions.txt").read_text(encoding="utf-8").splitlines()
+
+
+@pytest.mark.parametrize("line", QUESTIONS)
+def test_the_question_is_of_rule_preset_and_actors(line: str) -> None:
+    """A line has targets divided by |, rules and the preset if they are not those of arrest, and the question."""
+    targets, options, text = line.split(" -> ")
+    chosen = {"rules": "arrest", "preset": None, **json.loads(options)}
+    rules = RuleSet.named(chosen["rules"].split(", "), chosen["preset"], "police")
+    assert rule_question(frame(chosen["rules"], *targets.split("|")), rules)[0] == text
+
+
+RULE = "name: strike\ntrigger: {lemma: [strike]}\npresets: {only: {described: [head], roles: {agent: [subject]}}}\n"
+
+
+def test_a_rule_without_clauses_is_asked_about_by_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "strike.yaml"
+    path.write_text(f"{RULE}description: Somebody strikes.\n")
+    text, codebook = rule_question(frame("strike", "FRA"), RuleSet.named([str(path)], None))
+    assert text == "Does the article say that there is the event “strike” by France?"
+    assert codebook[0] == "Somebody strikes."

@@ -268,15 +268,3 @@ def test_one_panel_has_a_band_and_a_label_for_each_of_the_actors() -> None:
     assert len({line.get_color() for line in ax.lines}) == len({line.get_linestyle() for line in ax.lines}) == 2
     assert ax.get_ylabel() == "reports"
     assert tuple(figure.get_size_inches()) == (5.0, 2.5)
-
-
-def test_own_labels_are_titles_of_panels_and_must_be_of_actors() -> None:
-    table = counts("AAA", "BBB")
-    figure = event_bands(table, labels={"AAA": "Army"}, names={"AAA": "Aland", "BBB": "Bland"})
-    assert {ax.get_title("left") for ax in figure.get_axes()} == {"Army", "Bland (BBB)"}
-    with pytest.raises(ParameterError, match="labels"):
-        event_bands(table, labels={"ARMY": "Army"})
-    with pytest.raises(ParameterError, match="size"):
-        event_bands(table, size=(0.0, 3.0))
-    with pytest.raises(ParameterError, match="actors must be in the table, got YYY, ZZZ"):
-        event_bands(table, ["ZZZ", "AAA", "YYY"])

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import places
 import pytest
 import tolerance
 import yaml
-from places import TEST_DATA
 from references import events as er
 
 from corefsample import InputError
@@ -105,10 +105,9 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "countries": {"classes": {"agent": ["country"]}},
     "police": {"classes": {"agent": ["police"]}},
 }
-EVENTS = (TEST_DATA / "frame_events.txt").read_text(encoding="utf-8").splitlines()
 
 
-@pytest.mark.parametrize("case", [line for line in EVENTS if not line.startswith("#")])
+@pytest.mark.parametrize("case", places.data_lines("frame_events.txt"))
 def test_a_text_has_the_events_of_the_rule(tmp_path: Path, lexicon: Lexicon, case: str) -> None:
     variant, expected, text = case.split(" | ")
     found = events_of(rule(tmp_path, **VARIANTS[variant]), lexicon, text)
@@ -191,21 +190,6 @@ def test_the_country_and_the_role_can_come_from_two_mentions_of_an_entity(tmp_pa
     assert {*found.index} == {*expected}
     counts = [round(found[code] * 20_000) for code in expected]
     assert tolerance.plausible_counts(counts, 20_000, list(expected.values())).all()
-
-
-def test_several_rules_match_as_each_does_alone(lexicon: Lexicon) -> None:
-    rules = [load_rules(name, "extended") for name in ("attack", "arrest", "kill", "attack_target")]
-    tokens = er.parsed(
-        "Iraq/PROPN>2:nsubj attacked=attack/VERB>0:root Iran/PROPN>2:obj",
-        "police/NOUN>2:nsubj arrested=arrest/VERB>0:root him=he/PRON>2:obj",
-    )
-    mentions = np.array(er.nominal_mentions(tokens.upos), np.int32)
-    together = match_rules(tokens, mentions, rules, lexicon, DAY)
-    for each, one in zip(together, rules, strict=True):
-        alone = match_document(tokens, mentions, one, lexicon, DAY)
-        assert (each.event, each.agrees(alone)) == (one.name, True)
-        assert each.codes_of_roles == alone.codes_of_roles
-    assert [each.possible for each in together] == [True, True, False, True]
 
 
 @pytest.mark.parametrize(

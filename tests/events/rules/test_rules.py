@@ -82,12 +82,6 @@ def test_without_a_name_the_preset_is_asserted_or_the_only_one(tmp_path: Path) -
         load_rules(path)
 
 
-@pytest.mark.parametrize("rule", ["war", 5, None, ["attack"]])
-def test_a_rule_is_the_name_of_a_shipped_one_or_a_path(rule: Any) -> None:
-    with error(ParameterError, "rule"):
-        load_rules(rule)
-
-
 # --- users' files ------------------------------------------------------------------------------------
 
 

@@ -14,13 +14,6 @@ from corefsample import ScoredDocument, read_documents, write_documents
 from corefsample.recalibration._uncertain import read_recalibration
 from events import simulate_documents
 
-# Two names that are often of one entity, and triggers that conditions exclude.
-MERGING = [
-    "Iraq/PROPN>2:nsubj met=meet/VERB>0:root Iran/PROPN>2:obl",
-    "they/PRON>2:nsubj attacked=attack/VERB>0:root soldiers/NOUN>2:obj",
-]
-NEGATED = "Iraq/PROPN>4:nsubj did=do/AUX>4:aux not/PART>4:advmod attack/VERB>0:root Iran/PROPN>4:obj"
-FUTURE = "Iraq/PROPN>3:nsubj will/AUX>3:aux attack/VERB>0:root"
 SUMMED = ("triggers", "merged_actors", "n_documents", "n_sampled", "n_with_events", "actors", "periods", "uncertainty")
 
 
@@ -32,8 +25,8 @@ def every_kind() -> list[dict[str, Any]]:
             document = {**each, "doc_id": f"{each['doc_id']} of round {number}"}
             made += [document] if n % 3 == 2 else pr.with_other_parses(document, (5, 1, 2 + number))
         links = {1: {0: -0.2 * number}, 2: {0: 0.5, 1: 1.0}}
-        made.append(er.json_document(f"merging {number}", f"1999-01-{28 - number}", MERGING, links))
-        made.append(er.json_document(f"excluded {number}", f"1999-07-{28 - number}", [NEGATED, FUTURE], {}))
+        made.append(er.json_document(f"merging {number}", f"1999-01-{28 - number}", er.MERGING, links))
+        made.append(er.json_document(f"excluded {number}", f"1999-07-{28 - number}", [er.NEGATED, er.FUTURE], {}))
     return made
 
 

@@ -5,7 +5,7 @@ import datetime
 import hashlib
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,7 +19,6 @@ from expected_errors import error
 from hypothesis import given, settings, strategies as st
 from references import coreference as references, events as er
 from run_cases import CountOptions, count_events
-from strategies import documents as strategies
 
 import events.counts._counter
 import events.runs._count_parts
@@ -200,43 +199,6 @@ def test_no_event_at_all_is_a_result(tmp_path: Path) -> None:
 
 
 # --- bad documents -----------------------------------------------------------------------------------------
-
-RICH = {**er.corpus()[4], "doc_id": "rich", "version": 1, "gold": ["e1", None, 7], "genre": "news"}
-RICH["tokens"] = RICH["tokens"] | {"xpos": ["X"] * len(RICH["tokens"]["text"])}
-
-
-def broken(breakage: strategies.Breakage, pick: Callable[[Sequence[Any]], Any] = lambda o: o[-1]) -> Any:
-    document = json.loads(json.dumps(RICH))
-    breakage.edit(document, pick)
-    return document
-
-
-def test_quarantine_leaves_the_results_of_the_good_documents(corpus: Path, tmp_path: Path) -> None:
-    bad = [broken(breakage) for breakage in strategies.BREAKAGES]
-    bad += ["{", "[]", "null", '"x"', "{}"]
-    bad += [{**RICH, "date": None}, {k: v for k, v in RICH.items() if k != "tokens"}]
-    bad += [{**RICH, "tokens": RICH["tokens"] | {"dep": ["SBJ"] * len(RICH["tokens"]["dep"])}}]
-    lines: list[Any] = []
-    good = [*er.corpus(), RICH]
-    for number, document in enumerate(bad):
-        lines.append(document)
-        if number < len(good):
-            lines.append(good[number])
-    assert len(bad) >= len(good)
-    reference = run(er.write_lines(tmp_path / "good.jsonl", good), tmp_path / "reference")
-    mixed = er.write_lines(tmp_path / "mixed.jsonl", lines)
-    summary = run(mixed, tmp_path / "run", on_error="quarantine")
-    assert tables(tmp_path / "run") == tables(tmp_path / "reference")
-    assert (summary.n_quarantined, summary.n_documents) == (len(bad), reference.n_documents)
-    aside = [json.loads(line) for line in (tmp_path / "run" / "quarantine.jsonl").read_text().splitlines()]
-    assert [row["place"] for row in aside] == [
-        f"line {i}" for i, line in enumerate(lines, start=1) if not any(line is document for document in good)
-    ]
-    assert {row["source"] for row in aside} == {str(mixed)}
-    assert all(row["reason"] for row in aside)
-    with pytest.raises(InputError):
-        run(mixed, tmp_path / "stopped")
-    assert not (tmp_path / "stopped").exists()
 
 
 @pytest.mark.parametrize("size", [1, 2, 256])

@@ -175,22 +175,6 @@ def test_a_part_that_other_code_computed_has_another_key(tmp_path: Path, monkeyp
     assert before != after
 
 
-def test_a_damaged_part_is_not_found_again(tmp_path: Path) -> None:
-    store = PartStore(tmp_path)
-    with store.adding(store.key("a")) as stored:
-        (stored.folder / "result").write_text("right")
-        stored.record["documents"] = 1
-    assert store.n_complete() == 1
-    (stored.folder / "result").write_text("wrong")
-    assert store.find(store.key("a")) is None
-    with store.adding(store.key("a")) as part:
-        (part.folder / "result").write_text("right")
-    again = store.find(store.key("a"))
-    assert again is not None
-    assert again.folder == part.folder
-    assert store.find(store.key("b")) is None
-
-
 def test_an_interrupt_while_parts_are_removed_leaves_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     interrupts, remove = iter([KeyboardInterrupt()]), shutil.rmtree
 
@@ -248,19 +232,6 @@ def test_a_finished_run_computes_nothing_again_and_repairs_its_tables(
     assert same.items() <= vars(again).items()
     assert counting.content(out) == counted
     assert not [*out.glob(".partial-*")]
-
-
-def test_the_scores_of_a_finished_run_need_overwrite(
-    scoring: Case, references: dict[str, dict[str, bytes]], tmp_path: Path
-) -> None:
-    out = scoring.out(tmp_path)
-    scoring.run(out, options=scoring.options(min_prob=0.5))
-    before = scoring.content(out)
-    with error(ParameterError, "out", place=str(out), hint="overwrite"):
-        scoring.run(out)
-    assert scoring.content(out) == before != references["score"]
-    scoring.run(out, overwrite=True)
-    assert scoring.content(out) == references["score"]
 
 
 @pytest.mark.parametrize("exists", [False, True])
@@ -563,15 +534,6 @@ def test_workers_give_results_in_order_and_the_first_error(tmp_path: Path) -> No
     with pytest.raises(ZeroDivisionError):
         computed_by_two(tmp_path, 8, 9, 7, on_progress=lambda *numbers: seen.append(numbers))
     assert seen == [(1, 3, 8), (2, 3, 17)]
-
-
-def test_a_part_whose_worker_dies_is_named_after_the_results_before_it(tmp_path: Path) -> None:
-    seen: list[tuple[int, int, int]] = []
-    with pytest.raises(OutputError) as caught:
-        computed_by_two(tmp_path, 8, 9, 13, on_progress=lambda *numbers: seen.append(numbers))
-    assert seen == [(1, 3, 8), (2, 3, 17)]
-    assert caught.value.message == "workers must live until 13 is complete, but one of them died"
-    assert str(caught.value.hint).endswith("; the same command continues")
 
 
 @pytest.mark.parametrize("is_killed", [False, True])

@@ -26,11 +26,6 @@ def test_115_mentions_have_no_gold_antecedent_among_their_candidates(gum: list[S
     assert gold.n_new + gold.n_linked + gold.n_missing == gold.n_mentions
 
 
-def test_a_real_fit_improves_on_none(gum: list[ScoredDocument]) -> None:
-    fit = RecalibrationFitter(gum[:40]).fit()
-    assert fit.score_after < fit.score_before
-
-
 def test_queries_of_documents_whose_gold_is_drawn_are_calibrated(gum: list[ScoredDocument]) -> None:
     """Each document's gold is one clustering drawn from its own scores: then P is right by construction."""
     drawn = []
@@ -40,7 +35,7 @@ def test_queries_of_documents_whose_gold_is_drawn_are_calibrated(gum: list[Score
     table = study.QueryTable(map(study.match_queries, drawn))
     assert (len(table.queries), len(table.truth)) == (2570, 13139)
     for change, right in ((AS_IT_IS, True), (Recalibration(1.3), False)):
-        p = table.probabilities([change] * len(table.documents), n_samples=400)
+        p = table.probabilities([change] * len(table.documents), n_samples=100)
         # Documents are independent: the variance of the summed error is the sum of squares by document.
         errors = np.bincount(table.pair_documents, weights=p - table.truth)
         assert tolerance.plausible_means(errors.sum(), 0.0, np.sqrt(np.sum(errors**2))).all() == right

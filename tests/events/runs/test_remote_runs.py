@@ -2,31 +2,17 @@
 
 import json
 import os
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from expected_errors import error
-from remote_files import memory, stored_in
+from remote_files import stored_in
 from run_cases import Case, stop_after
 
 from corefsample import OutputError
 
 pytest.importorskip("fsspec", reason="extra `remote`")
-
-
-@pytest.fixture
-def system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """Memory, and an own folder for temporary files, which has to be empty at the end."""
-    (tmp_path / "temporary").mkdir()
-    (tmp_path / "work").mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
-    monkeypatch.chdir(tmp_path / "work")
-    yield memory()
-    assert not [*(tmp_path / "temporary").iterdir()]
-    memory()
 
 
 @pytest.fixture

@@ -14,7 +14,6 @@ import pandas as pd
 import pytest
 from command_line import Calls
 from expected_errors import error
-from places import EN_CORE_WEB_SM, EN_GUM_UD
 from references import coreference as references, scoring as sr
 from run_cases import score_corpus
 
@@ -35,7 +34,7 @@ from events.news._preparation import paragraphs_of
 from events.runs._document_inputs import named_kind
 from events.runs._run_options import ScoringOptions
 from events.runs._score_run import ScorePart
-from events.runs._scorer import Scorer, article_metadata, joined, load_pipeline, load_recalibration
+from events.runs._scorer import Scorer, article_metadata, joined, load_pipeline
 from events.runs._store import PartStore
 
 Score = Callable[..., SimpleNamespace]
@@ -107,11 +106,6 @@ def test_an_annotated_corpus_keeps_its_content(
 def test_scores_are_recalibrated(tmp_path: Path, corpus: Path, model: AntecedentModel, score: Score) -> None:
     record = tmp_path / "r.json"
     record.write_text(json.dumps({"corefsample": "x", "recalibration": {"temperature": 2.0, "new_bias": 0.5}}))
-    assert load_recalibration(record) == cs.Recalibration(2.0, 0.5)
-    for content in ("{", "{}", '{"recalibration": {"temperature": 0, "new_bias": 0}}'):
-        (tmp_path / "bad.json").write_text(content)
-        with error(cs.InputError, place="bad.json"):
-            load_recalibration(tmp_path / "bad.json")
     score(corpus, recalibration=str(record))
     for found, document in zip(cs.read_documents(tmp_path / "s.jsonl"), cs.read_corefud(corpus), strict=True):
         expected = next(score_documents(model, [document])).antecedents.scores / 2.0 - 0.5
@@ -397,14 +391,6 @@ ARTICLES = [
 ]
 
 
-@pytest.fixture(params=[EN_GUM_UD, EN_CORE_WEB_SM], ids=lambda path: path.name, scope="module")
-def parser(request: pytest.FixtureRequest) -> Path:
-    path: Path = request.param
-    if not path.exists():
-        pytest.skip(f"the pipeline is not there: {path.name}")
-    return path
-
-
 @pytest.fixture(scope="module")
 def wire(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("news") / "news.jsonl"
@@ -413,14 +399,14 @@ def wire(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def drawn(wire: Path, parser: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def drawn(wire: Path, pipeline: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("scored") / "scored.jsonl"
-    score_corpus(wire, out, ScoringOptions(pipeline=str(parser), parses=8))
+    score_corpus(wire, out, ScoringOptions(pipeline=str(pipeline), parses=8))
     return out
 
 
-def usual(wire: Path, parser: Path, folder: Path) -> list[cs.ScoredDocument]:
-    score_corpus(wire, folder / "one.jsonl", ScoringOptions(pipeline=str(parser)))
+def usual(wire: Path, pipeline: Path, folder: Path) -> list[cs.ScoredDocument]:
+    score_corpus(wire, folder / "one.jsonl", ScoringOptions(pipeline=str(pipeline)))
     assert b'"samples":' not in (folder / "one.jsonl").read_bytes()
     return list(cs.read_documents(folder / "one.jsonl"))
 
@@ -437,8 +423,8 @@ def n_drawn(parse: cs.ScoredDocument) -> int:
     return parse.samples[1] - parse.samples[0]
 
 
-def test_the_first_parse_is_that_without_samples(wire: Path, parser: Path, drawn: Path, tmp_path: Path) -> None:
-    for parses, one in zip(by_document(drawn).values(), usual(wire, parser, tmp_path), strict=True):
+def test_the_first_parse_is_that_without_samples(wire: Path, pipeline: Path, drawn: Path, tmp_path: Path) -> None:
+    for parses, one in zip(by_document(drawn).values(), usual(wire, pipeline, tmp_path), strict=True):
         assert len(parses) > 2
         assert references.content(dataclasses.replace(parses[0], samples=None)) == references.content(one)
         assert [parse.parse for parse in parses] == [*range(len(parses))]
@@ -457,10 +443,10 @@ def frozen(tokens: cs.Tokens) -> str:
     return json.dumps(tokens.to_frame().to_dict("list"))
 
 
-def test_parses_are_the_samples_and_each_is_scored_by_itself(parser: Path, drawn: Path) -> None:
+def test_parses_are_the_samples_and_each_is_scored_by_itself(pipeline: Path, drawn: Path) -> None:
     import spacy
 
-    nlp = spacy.load(parser, exclude=["ner"])
+    nlp = spacy.load(pipeline, exclude=["ner"])
     for parses in by_document(drawn).values():
         counts: dict[str, int] = {}
         for tokens in sampled_tokens(parses[0], nlp):

@@ -20,18 +20,16 @@ from references import mention_ranking as reference
 from strategies import parses as strategies
 
 import corefsample as cs
-from corefsample import ParameterError
+from corefsample import ParameterError, ScoredDocument, Tokens
 from corefsample.coreference._antecedents import Pruned
 from corefsample.documents._annotated import AnnotatedDocument
-from corefsample.documents._scored import ScoredDocument
-from corefsample.documents._tokens import Tokens
-from corefsample.scorers import load_scorer, score_documents
+from corefsample.scorers import AntecedentScorer, load_scorer, score_documents
 from corefsample.scorers._loading import scorer_file
 from corefsample.scorers._scoring import ScoringTally, score_mentions
 from corefsample.scorers.log_linear import _feature_codes as codes, _kernels
 from corefsample.scorers.log_linear._encoding import DEFAULT_TEMPLATES, TemplateSet
 from corefsample.scorers.log_linear._model import AntecedentModel
-from corefsample.scorers.protocol import MIN_PROB, AntecedentScorer, data_file
+from corefsample.scorers.protocol import MIN_PROB, data_file
 from corefsample.syntax._mentions import cannot_link_pairs, mentions_from_parse
 
 SMALL = TemplateSet(

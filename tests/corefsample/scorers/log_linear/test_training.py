@@ -13,10 +13,8 @@ from expected_errors import error
 from references import mention_ranking as reference
 
 import corefsample as cs
-from corefsample import ParameterError
+from corefsample import ParameterError, ScoredDocument, Tokens
 from corefsample.documents._annotated import AnnotatedDocument
-from corefsample.documents._scored import ScoredDocument
-from corefsample.documents._tokens import Tokens
 from corefsample.scorers import load_scorer, score_documents
 from corefsample.scorers.log_linear import _kernels, _training as module
 from corefsample.scorers.log_linear._encoding import TemplateSet
