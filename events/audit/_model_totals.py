@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from bisect import bisect_left
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -10,10 +11,10 @@ from corefsample._arrays import Floats, Ints, pd
 from events.audit._audit_frame import COUNTED, event_and_actor
 from events.audit._plan import AuditPlan
 from events.audit._sheets import UNSURE, YES, SheetLabels
-from events.audit._strata import DIVISIONS, target_error, target_kind, target_strata
+from events.audit._strata import DIVISIONS, LEAST_NEITHER, target_error, target_kind, target_strata
 from events.audit._totals import DEFAULT_METHOD, cell_counts, is_possible, log_share_sampled
 from events.rule_error._counts import central_interval, expected_width, unlabelled_yes
-from events.rule_error._model import AUDIT, COLUMNS, RuleErrorModel
+from events.rule_error._model import AUDIT, COLUMNS, RuleErrorModel, reference_model
 
 # Columns of totals that rest on more than the labels.
 LEARNED = ("event", "actor", "n_docs", "n_labelled", "n_positive", "estimate", "lower", "upper", "level", "assumption")
@@ -259,6 +260,24 @@ def expected_width_of(plan: AuditPlan, model: RuleErrorModel, *, seed: int = 0) 
         n, mean_p, classes = target_strata(plan.frame, target, plan.stratum_of, len(plan.strata))
         widths.append(expected_width(n, mean_p, classes, n_labels.astype(np.int64), error, rng))
     return max(widths)
+
+
+def plan_for_width(plan_of: Callable[[int], AuditPlan], n_documents: int, width: float) -> AuditPlan:
+    """Plan with the fewest labels whose `expected_width_of` is at most `width`, but enough for the floors of strata.
+
+    Parameters
+    ----------
+    plan_of
+        Function that returns the plan with a number of labels.
+    n_documents
+        Number of documents, which are all labelled if nothing less gives this width.
+    width
+        Width of the 95% interval of a total, in documents.
+    """
+    model, largest = reference_model(), plan_of(n_documents)
+    fewest = min(largest.floor * len(largest.strata) + LEAST_NEITHER, n_documents)
+    numbers = range(fewest, n_documents)
+    return plan_of(fewest + bisect_left(numbers, -width, key=lambda n: -expected_width_of(plan_of(n), model)))
 
 
 def reference_rows(plan: AuditPlan, labels: SheetLabels) -> pd.DataFrame:

@@ -10,6 +10,7 @@ Open FOLDER/sheet.html in a browser to label, or fill in FOLDER/sheet.csv with y
 Examples
 --------
   corefsample audit plan run --actors POLICE --labels 200 --out audit
+  corefsample audit plan run --actors POLICE --width 40 --out audit
   corefsample audit plan run --actors USA,IRQ --column outlet --out a2
   corefsample audit plan run --out audit --more 100
   corefsample audit plan run --proxy llm --table llm.csv --out audit4
@@ -44,6 +45,9 @@ class AuditPlanOptions(shared.Seed, shared.Overwrite):
         Folder for the plan and the sheets.
     n_labels
         Number of documents to label.
+    width
+        Width of the 95% interval of a total, in documents, that labels shall give: the plan has the fewest that are
+        expected to do so, if the rule errs as others did. [default: --labels says how many there are]
     more
         Number of documents of a further round, which is added to the plan in FOLDER. [default: a new plan is made]
     actors
@@ -80,6 +84,7 @@ class AuditPlanOptions(shared.Seed, shared.Overwrite):
 
     out: str = shared.option(metavar="FOLDER")
     n_labels: int = shared.option(default=200, at_least=1)
+    width: float | None = shared.option(default=None, above=0.0, metavar="NUMBER")
     more: int | None = shared.option(default=None, at_least=1)
     actors: str | tuple[str, ...] | None = shared.option(default=None, metavar="NAMES")
     period: str = shared.option(default="quarter", metavar="PERIOD")
@@ -96,6 +101,8 @@ class AuditPlanOptions(shared.Seed, shared.Overwrite):
     def _check(self) -> None:
         if not self.out:
             raise ParameterError("must name a folder, got ''", parameter="out")
+        if self.width is not None and self.more is not None:
+            raise ParameterError("cannot be combined with a further round", parameter="width")
         if self.table is not None and not (self.column or self.proxies):
             hint = ParameterHint("proxies", "takes columns of the table too")
             raise ParameterError("is required with a table", parameter="column", hint=hint)
@@ -131,8 +138,8 @@ def run_audit_plan(source: PathLike, options: AuditPlanOptions) -> Summary:
     """
     _checks.instance("options", options, AuditPlanOptions)
     from events.audit._audit_frame import source_frame
-    from events.audit._model_totals import expected_width_of
-    from events.audit._plan import extend_plan
+    from events.audit._model_totals import expected_width_of, plan_for_width
+    from events.audit._plan import AuditPlan, extend_plan
     from events.audit._plan_files import document_column, proxy_columns, read_plan, require_free
     from events.pages._audit_sheet import write_round
     from events.rule_error._model import reference_model
@@ -141,10 +148,15 @@ def run_audit_plan(source: PathLike, options: AuditPlanOptions) -> Summary:
     if options.more is None:
         require_free(folder, overwrite=options.overwrite)
         frame = source_frame(source, None if actors is None else tuple(actors), options.period)
-        how: dict[str, Any] = options.subset("n_labels", "cuts", "by", "floor", "seed")
+        how: dict[str, Any] = options.subset("cuts", "by", "floor", "seed")
         if options.column is not None:
             how["groups"] = document_column(options.column, frame, options.table).tolist()
-        plan = audit.plan_audit(frame, **how, proxies=proxy_columns(options.proxies, frame, options.table))
+        how["proxies"] = proxy_columns(options.proxies, frame, options.table)
+
+        def plan_of(n_labels: int) -> AuditPlan:
+            return audit.plan_audit(frame, n_labels, **how)
+
+        plan = plan_for_width(plan_of, len(frame), options.width) if options.width else plan_of(options.n_labels)
     else:
         try:
             plan = extend_plan(read_plan(folder, source), options.more)
@@ -170,8 +182,9 @@ def _shown(values: Mapping[str, Any]) -> Iterator[str | Table | Pairs]:
     """Yield what is to be labelled."""
     of_all = f"{values['n_drawn']:,} of {values['n_documents']:,} in the sample, plan {values['plan']}"
     yield f"{counted(values['n_new'], 'document')} to label; {of_all}."
-    width = f"the 95% interval of a total is expected to be about {values['expected_width']:,.0f} documents wide"
-    yield f"After these labels {width}, if this rule errs as others did."
+    width = counted(round(values["expected_width"]), "document")
+    after = f"After these labels the 95% interval of a total is expected to be about {width} wide"
+    yield f"{after}, if this rule errs as others did."
     rows = [(row["name"], f"{row['n_documents']:,}", f"{row['n_sampled']:,}") for row in values["strata"]]
     yield Table(("Stratum", "documents", "sampled"), rows)
     without = (values["n_without_text"], "document", "without text: the inputs of the run, or a column text, have it")

@@ -7,13 +7,17 @@ import pandas as pd
 import pytest
 from events_audit_made import write_sheet
 from expected_errors import error
+from scipy.special import expit
+from scipy.stats import betabinom
 
 from corefsample.errors import InputError
 from events.audit import AuditFrame, estimate_counts, plan_audit, read_sheets
 from events.audit._estimates import more_labels
-from events.audit._model_totals import reference_rows, reference_totals
+from events.audit._model_totals import expected_width_of, plan_for_width, reference_rows, reference_totals
 from events.audit._plan import AuditPlan
 from events.audit._sheets import SheetLabels
+from events.audit._strata import target_error
+from events.rule_error._counts import STRATUM_SD
 from events.rule_error._model import checked_reference, fit_rule_error, read_reference, reference_model
 
 # 100 documents with P = 1, of which 60 are true; and 900 with P = 0, of which 9 are, all with word and name.
@@ -21,11 +25,16 @@ P, CLASSES = np.repeat([1.0, 0.0], [100, 900]), np.repeat(["sentence", "document
 TRUE = {f"d{i:03d}" for i in [*range(60), *range(100, 145, 5)]}
 
 
-@pytest.fixture
-def plan() -> AuditPlan:
+def plan_of(n_labels: int) -> AuditPlan:
     doc_ids = [f"d{i:03d}" for i in range(1000)]
     dates = np.full(1000, "2000-01-01", "datetime64[D]")
-    return plan_audit(AuditFrame.from_arrays(doc_ids, dates, P, event="attack", cooccurrence=CLASSES.tolist()), 60)
+    frame = AuditFrame.from_arrays(doc_ids, dates, P, event="attack", cooccurrence=CLASSES.tolist())
+    return plan_audit(frame, n_labels)
+
+
+@pytest.fixture
+def plan() -> AuditPlan:
+    return plan_of(60)
 
 
 @pytest.fixture
@@ -67,6 +76,33 @@ def test_totals_begin_from_the_reference_class(plan: AuditPlan, labels: SheetLab
     after = more_labels(plan, labels, estimate)
     assert after["n_more"] == 100
     assert 0.3 * before < after["width_after"] < before  # sqrt(60 / 160) = .61 of it without a prior
+
+
+def width_after_labels(plan: AuditPlan, n_corpora: int) -> float:
+    """Mean width of the interval of a total in corpora drawn from the reference class, with labels of a plan."""
+    rng = np.random.default_rng(0)
+    error, _ = target_error(plan.frame, 0, reference_model(), 4000, 1)
+    share = expit(np.column_stack([error.misses, error.precision]))
+    beta = np.maximum(1.0 / (share * (1.0 - share) * STRATUM_SD**2) - 1.0, 1.0)
+    a, b, widths = share * beta, (1.0 - share) * beta, []
+    size, n = np.transpose([(each.n_documents, each.n_sampled) for each in plan.strata])  # P > .5 is the last
+    for drawn in range(n_corpora):
+        yes = rng.binomial(n, rng.beta(a[drawn], b[drawn]))
+        likelihood = betabinom.pmf(yes, n, a, b).prod(axis=1)
+        rows = rng.choice(4000, 4000, p=likelihood / likelihood.sum())
+        others = rng.binomial(size - n, rng.beta(a[rows] + yes, b[rows] + n - yes))
+        widths.append(np.ptp(np.quantile(others.sum(axis=1), [0.025, 0.975])))
+    return float(np.mean(widths))
+
+
+def test_a_plan_for_a_width_has_the_fewest_labels_that_give_it_in_corpora_of_the_reference_class() -> None:
+    plan = plan_for_width(plan_of, 1000, 50.0)
+    assert expected_width_of(plan, reference_model()) <= 50.0
+    assert expected_width_of(plan_of(len(plan.sample) - 1), reference_model()) > 50.0
+    expected = np.mean([expected_width_of(plan, reference_model(), seed=seed) for seed in range(8)])
+    # Standard errors: 1.5 of 200 corpora, and 3 of each expected width, 1.1 of 8. 4.9 times both together are 9.
+    assert width_after_labels(plan, 200) == pytest.approx(expected, abs=9.0)
+    assert len(plan_for_width(plan_of, 1000, 0.5).sample) > 900
 
 
 @pytest.mark.parametrize(
