@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import re
 import statistics
 import sys
 import time
@@ -22,7 +23,7 @@ from english_texts import ENGLISH_GENRES
 from link_kinds import links_by_kind
 from tagger_studies.recalibrators import HistogramBinning, ScalingBinning
 
-from corefsample import ScoredDocument, link_tables, map_clustering, sample_clusterings
+from corefsample import ScoredDocument, link_marginals, link_tables, map_clustering, sample_clusterings
 from corefsample.calibration import IsotonicRecalibration, PlattScaling, calibration_error
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._tokens import SPEAKER, Tokens
@@ -40,6 +41,7 @@ from corefsample.scorers.protocol import EpochReport
 
 GUM = Path(__file__).parents[1] / ".." / "shared" / "data" / "gum"
 BIN_SIZE, FLOOR_DRAWS = 5000, 20
+RIGHT = 0.7  # least P of a split antecedent
 # Kinds of links to show: those of pronouns with plural nouns, singular nouns and names, and of pronouns that differ.
 KINDS = ("he or she", "it", "they", "first or second person")
 OTHER_KINDS = ("plural noun", "singular noun", "name", *KINDS)
@@ -241,22 +243,19 @@ def found_mentions(model: AntecedentModel, name: str, documents: Sequence[Annota
         len({tuple(m[:2]) for m in a.mentions.tolist()} & {tuple(m[:2]) for m in b.mentions.tolist()})
         for a, b in zip(documents, scored, strict=True)
     ]
-    found = [
-        clustering_scores(
-            a.entities, map_clustering(b.antecedents).tolist(), key_spans=a.mentions, response_spans=b.mentions
-        )
-        for a, b in zip(documents, scored, strict=True)
-    ]
-    without = [
-        clustering_scores(
-            a.entities,
-            map_clustering(b.antecedents).tolist(),
-            key_spans=a.mentions,
-            response_spans=b.mentions,
-            singletons=False,
-        )
-        for a, b in zip(documents, scored, strict=True)
-    ]
+    found, without = (
+        [
+            clustering_scores(
+                a.entities,
+                map_clustering(b.antecedents).tolist(),
+                key_spans=a.mentions,
+                response_spans=b.mentions,
+                singletons=singletons,
+            )
+            for a, b in zip(documents, scored, strict=True)
+        ]
+        for singletons in (True, False)
+    )
     error, lower, upper = link_error(scored)
     return {
         "documents": name,
@@ -269,6 +268,34 @@ def found_mentions(model: AntecedentModel, name: str, documents: Sequence[Annota
         "lower": lower,
         "upper": upper,
     }
+
+
+def split_antecedents(model: AntecedentModel, splits: dict[str, list[AnnotatedDocument]]) -> pd.DataFrame:
+    """P that an anaphor with a split antecedent is one with all its members, or with a coordination of them.
+
+    If the members are mentions alone, the P is that of the least probable one, which is too high rather than too low.
+    """
+    rows = []
+    for name, documents in splits.items():
+        for document, scored in zip(documents, score_documents(model, documents, mentions="parse"), strict=True):
+            q, (start, end, head) = link_marginals(scored.antecedents), scored.mentions.T
+            gold = np.array(list(map(str, scored.gold or [])))
+            for token, misc in enumerate(document.tokens.extra["misc"]):
+                for note in re.findall(r"SplitAnte=([^|]*)", misc):
+                    names, (whole, *_) = zip(*(pair.split("<") for pair in note.split(",")), strict=True)
+                    i = np.argmax((gold == whole) & (start <= token) & (token < end))  # 0 if it is not in the parse
+                    members = [np.flatnonzero(gold[:i] == member) for member in names]
+                    covers = [
+                        k
+                        for k in set(range(i)).difference(*members)
+                        if all(np.any((start[k] <= start[m]) & (end[m] <= end[k])) for m in members)
+                        and head[k] in head[np.concatenate(members)]
+                    ]
+                    p = max(min(q[i, m].max(initial=0.0) for m in members), q[i, covers].max(initial=0.0))
+                    rows.append((name, document.doc_id.split("_")[1] in ENGLISH_GENRES, p, bool(covers), p >= RIGHT))
+    frame = pd.DataFrame(rows, columns=["documents", "trained on", "mean_p", "coordination", "right"])
+    sums = frame.groupby(["documents", "trained on", "coordination"])
+    return sums.agg(n=("right", "size"), right=("right", "sum"), mean_p=("mean_p", "mean")).reset_index()
 
 
 # --- speed -------------------------------------------------------------------------------------------------
@@ -333,6 +360,7 @@ def main() -> None:
         rows += [found_mentions(model, f"{name}, {Path(pipeline).name}", again[name]) for name in again]
     show("Mentions found in the parse", pd.DataFrame(rows))
     show("Mentions found in the parse, by genre, dev+test: CoNLL", found_by_genre(model, parses))
+    show("Split antecedents", split_antecedents(model, {"train": documents_of("train"), **splits}))
     show("Scoring, one core", speed(model, dev + test))
 
 
