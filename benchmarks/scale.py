@@ -10,6 +10,7 @@ import gc
 import json
 import math
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -73,14 +74,18 @@ def _corpus(folder: Path) -> list[Path]:
 def _job(
     inputs: Sequence[Path], folder: str, *, workers: int | None = None, **options: int | str
 ) -> Callable[[], object]:
-    """The job, with the allocator that the command line chooses for Arrow; what it is compared with has Arrow's own."""
+    """The job without parts of an earlier run, with the allocator that the command line chooses for Arrow.
+
+    What it is compared with has Arrow's own.
+    """
 
     def run() -> None:
         own = pa.default_memory_pool()
         pa.set_memory_pool(pa.system_memory_pool())
         try:
             more: dict[str, Any] = {"preset": "paper", "workers": workers, **options}
-            chosen = EventsOptions(out=f"{folder}/run", overwrite=True, pictures=False, **more)
+            shutil.rmtree(f"{folder}/run", ignore_errors=True)
+            chosen = EventsOptions(out=f"{folder}/run", pictures=False, **more)
             run_events(inputs, chosen)
         finally:
             pa.set_memory_pool(own)
