@@ -123,6 +123,13 @@ class ParseView:
                 changed[token] = CONTRAST
         for token, label in changed.items():
             self.labels[token] = label
+        self._below: dict[int, frozenset[str]] = {}
+
+    def below(self, token: int) -> frozenset[str]:
+        """Labels of the dependents of a token."""
+        if token not in self._below:
+            self._below[token] = frozenset(self.labels[d] for d in self.dependents[token])
+        return self._below[token]
 
     def features(self, token: int) -> frozenset[str]:
         """Features as ``name:value`` in lower case, from the columns feats or else xpos; empty without either."""
@@ -141,7 +148,7 @@ class ParseView:
         """
         is_english = self.language.resources == ENGLISH
         while True:
-            below = {self.labels[d] for d in self.dependents[token]}
+            below = self.below(token)
             if below & _PASSIVE_MARKERS:
                 return True
             features = self.features(token)
@@ -243,6 +250,10 @@ def path_labels(path: str) -> tuple[str, ...]:
 def follow(path: str, view: ParseView, start: int) -> Iterable[int]:
     """Distinct tokens at which a path from token `start` ends, in no particular order."""
     _, tests, steps = compiled_path(path)
+    if steps and not steps[0].bases:  # most paths fail at the label of their first step
+        nearby = (view.labels[start],) if steps[0].up else view.below(start)
+        if steps[0].labels.isdisjoint(nearby):
+            return ()
     if not all(test(view, start) for test in tests):
         return ()
     here = {start}
@@ -464,7 +475,7 @@ def _test(
     if sign and labels:
         _, _, (step,) = compiled_path(f">{labels}")
         present = sign == "has"
-        return lambda view, token: any(step.fits(view.labels[d]) for d in view.dependents[token]) is present
+        return lambda view, token: any(map(step.fits, view.below(token))) is present
     allowed = frozenset((words or "").lower().split("|"))
     wanted = relation == "="
     if field == "feats":

@@ -233,6 +233,7 @@ class _Mentions:
         self._numbers: dict[tuple[int, ...], int] = {}
         self._spans: list[_Span] = []  # by number
         self._firsts: list[int] = []  # by number, the mention of the first parse or -1
+        self._sentences: dict[int, str] = {}
 
     @property
     def has_tokens(self) -> bool:
@@ -270,7 +271,10 @@ class _Mentions:
 
     def sentence(self, token: int) -> str:
         """Text of the sentence of a token."""
-        return " ".join(self.tokens.written[slice(*self._bounds[int(self.tokens.sent[token])])])
+        number = int(self.tokens.sent[token])
+        if number not in self._sentences:
+            self._sentences[number] = " ".join(self.tokens.written[slice(*self._bounds[number])])
+        return self._sentences[number]
 
     def text(self, number: int) -> str:
         """Text of a numbered mention, shortened to 12 tokens, with its token span."""

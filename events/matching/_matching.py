@@ -119,8 +119,9 @@ def match_rules(
     words = rule_words(rules)
     readings: dict[tuple[str, tuple[str, ...]], ParseReading] = {}
     readings_by_rule: list[list[RuleReading]] = []
+    verbs = verb_forms(tokens)
     for rule in rules:
-        served, for_rule = served_schemes(rule, readable), with_forms(tokens, rule)
+        served, for_rule = served_schemes(rule, readable), with_forms(tokens, rule, verbs)
         keys = [(name, () if for_rule is tokens else tuple(for_rule.lemma)) for name in served]
         for key in keys:
             if key not in readings:
@@ -134,19 +135,23 @@ def match_rules(
 
 def rule_words(rules: Iterable[Rule]) -> frozenset[str]:
     """Lemmas that triggers of the rules can have."""
-    return frozenset(word for rule in rules for frame in rule.frames for word in frame.words)
+    return frozenset().union(*(frame.words for rule in rules for frame in rule.frames))
 
 
-def with_forms(tokens: Tokens, rule: Rule) -> Tokens:
-    """Tokens in which each verb that has a form of a rule's word has this word as its lemma.
+def verb_forms(tokens: Tokens) -> list[tuple[int, str]]:
+    """Tokens that are verbs, and their forms in lower case."""
+    return [(token, tokens.text[token].lower()) for token, upos in enumerate(tokens.upos) if upos == "VERB"]
+
+
+def with_forms(tokens: Tokens, rule: Rule, verbs: Iterable[tuple[int, str]]) -> Tokens:
+    """Tokens in which each of the verbs that has a form of a rule's word has this word as its lemma.
 
     Lemmatisers are wrong about many forms ("raped" is "ra" or "rap"), so that the rule would never find them.
     """
-    lemmas = [
-        rule.forms.get(text.lower(), lemma) if upos == "VERB" else lemma
-        for text, lemma, upos in zip(tokens.text, tokens.lemma, tokens.upos, strict=True)
-    ]
-    return tokens if lemmas == [*tokens.lemma] else tokens.with_valid(lemma=lemmas)
+    lemmas = {token: rule.forms[form] for token, form in verbs if form in rule.forms}
+    if all(tokens.lemma[token] == lemma for token, lemma in lemmas.items()):
+        return tokens
+    return tokens.with_valid(lemma=[lemmas.get(token, lemma) for token, lemma in enumerate(tokens.lemma)])
 
 
 def distinct_actors(
@@ -198,7 +203,7 @@ class ParseReading:
         self.by_head = dependents_of(mentions[:, 2].tolist(), len(tokens))  # mentions by the token that is their head
         self._mentions = mentions
         # Mentions by the tokens that describe them: a coordination is described by all its members.
-        self._by_member = [[*mentions_of_head] for mentions_of_head in self.by_head]
+        self._by_member = [*self.by_head]
         self._coordinations = set[int]()
         first: dict[int, int] = {}
         for token, label in enumerate(self.view.labels):
@@ -206,7 +211,7 @@ class ParseReading:
                 first[token] = first.get(self.view.heads[token], self.view.heads[token])
                 whole = [mention for mention in self.by_head[first[token]] if mentions[mention, 1] > token]
                 if len(whole) < len(self.by_head[first[token]]):  # the first member is a mention by itself
-                    self._by_member[token] += whole
+                    self._by_member[token] = self._by_member[token] + whole
                     self._coordinations.update(whole)
         self._described: dict[tuple[str, ...], _Descriptions] = {}
         self._with_inferred: dict[tuple[tuple[str, ...], bool], _Descriptions] = {}

@@ -8,7 +8,7 @@ predicate is one of its triggers, and which of its conditions hold.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from importlib.resources import files
@@ -54,6 +54,7 @@ _GOVERNORS = 4  # number of heads above the predicate whose words are features
 Singles = npt.NDArray[np.float32]
 
 
+@lru_cache(maxsize=2**17)
 def feature_hash(feature: str) -> int:
     """CRC-32 of a feature in UTF-8; lone surrogates are encoded too."""
     return crc32(feature.encode("utf-8", "surrogatepass"))
@@ -73,19 +74,28 @@ class PredicateFeatures:
     def __init__(self, view: ParseView, sentences: Sequence[int]) -> None:
         self._view, self._sentences = view, sentences
         self._lemmas = [lemma.lower() for lemma in view.lemma]
-        self._words: dict[int, list[str]] = {}
+        self._word_rows: dict[int, set[int | None]] = {}  # of the weights of the words of a sentence
         self._vectors: dict[int, tuple[int, Singles]] = {}  # of words by sentence, with its first token
         self._scores: dict[int, Singles] = {}
-        for lemma, upos, sentence in zip(self._lemmas, view.upos, sentences, strict=True):
-            if upos in _CONTENT:
-                self._words.setdefault(sentence, []).append(f"s={lemma}")
 
     def of(self, token: int) -> Iterator[str]:
         """Yield the features of a predicate; one may occur twice."""
+        yield from self._words(self._sentences[token])
+        yield from self._around(token)
+
+    def _bounds(self, sentence: int) -> tuple[int, int]:
+        return bisect_left(self._sentences, sentence), bisect_right(self._sentences, sentence)
+
+    def _words(self, sentence: int) -> Iterator[str]:
+        """Features of the words of a sentence, which its predicates share."""
+        return (f"s={self._lemmas[t]}" for t in range(*self._bounds(sentence)) if self._view.upos[t] in _CONTENT)
+
+    def _around(self, token: int) -> Iterator[str]:
+        """Features of a predicate except the words of its sentence."""
         view, lemmas = self._view, self._lemmas
         lemma, upos, label, head = lemmas[token], view.upos[token], view.labels[token], view.heads[token]
         yield from ("bias", f"l={lemma}", f"lu={lemma}/{upos}", f"w={view.text[token].lower()}")
-        yield from (f"d={label}", f"u={upos}", *self._words.get(self._sentences[token], ()))
+        yield from (f"d={label}", f"u={upos}")
         if head >= 0:
             yield from (f"h={lemmas[head]}", f"dh={label}>{lemmas[head]}", f"du={label}>{view.upos[head]}")
             yield f"lh={lemma}<{lemmas[head]}"
@@ -109,7 +119,7 @@ class PredicateFeatures:
         """Vectors of a token and of its sentence, which is encoded once: see `SentenceEncoder.vectors`."""
         sentence = self._sentences[token]
         if sentence not in self._vectors:
-            start, end = bisect_left(self._sentences, sentence), bisect_right(self._sentences, sentence)
+            start, end = self._bounds(sentence)
             self._vectors[sentence] = start, encoder.vectors(self._view.text[start:end])
         start, vectors = self._vectors[sentence]
         return np.asarray(vectors[token - start])
@@ -117,7 +127,10 @@ class PredicateFeatures:
     def scores(self, model: TriggerModel, token: int) -> Singles:
         """Scores of all types for a predicate without what a rule says, computed once for all rules."""
         if token not in self._scores:
-            self._scores[token] = model.scores(self.of(token))
+            sentence = self._sentences[token]
+            if sentence not in self._word_rows:
+                self._word_rows[sentence] = {*map(model.row, self._words(sentence))}
+            self._scores[token] = model.scores(self._around(token), self._word_rows[sentence])
             if model.encoder is not None:
                 self._scores[token] += self.vector(model.encoder, token) @ model.of_vectors
         return self._scores[token]
@@ -184,9 +197,9 @@ class TriggerModel:
         """Row of a feature's weights; None if it has none."""
         return self.rows.get(feature_hash(feature))
 
-    def scores(self, features: Iterator[str]) -> Singles:
-        """Sum of the weights of features, each counted once: float32 (n_types,)."""
-        rows = {self.row(feature) for feature in features} - {None}
+    def scores(self, features: Iterable[str], rows: Collection[int | None] = ()) -> Singles:
+        """Sum of the weights of features and of further rows, each counted once: float32 (n_types,)."""
+        rows = {*map(self.rows.get, map(feature_hash, features)), *rows} - {None}
         return np.asarray(self.weights[sorted(row for row in rows if row is not None)].sum(axis=0))
 
     def save(self, path: PathLike) -> None:
