@@ -164,12 +164,13 @@ def redraw(
     """
     n = labels.shape[0]
     draw_labels, choices = np.empty(n, np.int32), np.empty(n, np.int64)
+    stops = most_tries > 0  # no literal, for which `draw` would be compiled again
     for c in range(numbers.shape[0]):
         s = numbers[c]
         stream = mix(key + np.uint64(first + s + 1) * GAMMA)
         failed[s] = True
         for t in range(most_tries):
-            if draw(rows, steps, mix(stream + np.uint64(t + 1) * GAMMA), choices, draw_labels, True):
+            if draw(rows, steps, mix(stream + np.uint64(t + 1) * GAMMA), choices, draw_labels, stops):
                 failed[s] = False
                 for i in range(n):
                     labels[i, s] = draw_labels[i]
@@ -180,10 +181,10 @@ def redraw(
 def first_choices(rows: Rows, steps: Steps, key: np.uint64, chain: int, most_tries: int, choices: Ints) -> bool:
     """Fill choices (n,) with the first consistent draw of a chain's stream; False if none of most_tries is."""
     n = choices.shape[0]
-    labels, drawn = np.empty(n, np.int32), np.empty(n, np.int64)
+    labels, drawn, stops = np.empty(n, np.int32), np.empty(n, np.int64), most_tries > 0
     stream = mix(mix(key) + np.uint64(chain + 1) * GAMMA)
     for t in range(most_tries):
-        if draw(rows, steps, mix(stream + np.uint64(t + 1) * GAMMA), drawn, labels, True):
+        if draw(rows, steps, mix(stream + np.uint64(t + 1) * GAMMA), drawn, labels, stops):
             for i in range(n):
                 choices[i] = drawn[i]
             return True

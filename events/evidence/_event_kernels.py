@@ -51,26 +51,22 @@ class Scratch(NamedTuple):
 
 
 @inner_kernel
-def described_as_in(
-    instance: Ints32, groups: Ints32, q: int, role: int, described: Ints32, labels: Ints32, sample: int, s: int
-) -> int:
-    """What the entity that fills a role is described as; 0 if none fills it."""
-    m = instance[role]
-    return int(0 if m < 0 else described[groups[q, role], labels[m, sample], s])
+def described_as_in(m: int, group: int, described: Ints32, labels: Ints32, sample: int, s: int) -> int:
+    """What the entity of a mention that fills a role is described as; 0 if none fills it."""
+    return int(0 if m < 0 else described[group, labels[m, sample], s])
 
 
 @inner_kernel
-def code_of(members: Ints32, rules: Rules, q: int, role: int, m: int, a: int, i: int) -> int:
+def code_of(members: Ints32, group: int, absent: int, default: int, m: int, a: int, i: int) -> int:
     """The i-th code that a role has, or -1: those of its entity, or the code of no actor if it has none.
 
     Where the default actor has the event too, its code is the last.
     """
-    if members[rules.groups[q, role], a, 0] == NONE:
-        absent = int(rules.absent[q, role])
+    if members[group, a, 0] == NONE:
         if i == 0 and absent != NONE:
-            return absent
-        return int(rules.defaults[q, role] if m == DEFAULT and i == (absent != NONE) else NONE)
-    return int(members[rules.groups[q, role], a, i])
+            return int(absent)
+        return int(default if m == DEFAULT and i == (absent != NONE) else NONE)
+    return int(members[group, a, i])
 
 
 @inner_kernel
@@ -93,10 +89,11 @@ def add_events(
         instance_hits[0] += 1
         return True
     is_event = False
-    first = described_as_in(instance, groups, q, 0, described, labels, sample, s)
-    second = described_as_in(instance, groups, q, 1, described, labels, sample, s) if n_roles > 1 else 0
+    # Values and not the literals 0 and 1, for each of which a function would be compiled.
+    first = described_as_in(instance[0], groups[q, 0], described, labels, sample, s)
+    second = described_as_in(instance[1], groups[q, 1], described, labels, sample, s) if n_roles > 1 else 0
     for i in range(members.shape[2]):
-        e = code_of(members, rules, q, 0, instance[0], first, i)
+        e = code_of(members, groups[q, 0], rules.absent[q, 0], rules.defaults[q, 0], instance[0], first, i)
         if e == NONE:
             break
         how = BY_DEFAULT if instance[0] == DEFAULT and e == rules.defaults[q, 0] else NAMED
@@ -106,7 +103,7 @@ def add_events(
             is_event = True
             continue
         for j in range(members.shape[2]):
-            c = code_of(members, rules, q, 1, instance[1], second, j)
+            c = code_of(members, groups[q, 1], rules.absent[q, 1], rules.defaults[q, 1], instance[1], second, j)
             if c == NONE:
                 break
             if instance[1] == DEFAULT and c == rules.defaults[q, 1]:

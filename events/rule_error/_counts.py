@@ -280,6 +280,7 @@ def tables_with_error(
     table, values_of_rows, of_totals = tables.table, np.zeros((len(RULE_COLUMNS), len(tables.table))), list[Floats]()
     inner_of_rows, readers = table[["lower", "upper"]].to_numpy(np.float64).T, dict[tuple[str, ...], Floats]()
     largest, expected, codes = (False, 0.0), dict[str, Any](), ("event", *role_columns(table.columns))
+    of_width: tuple[Floats, RuleError, np.random.Generator, float] | None = None
     for of_total, rows, (cell, documents, sampled, n_docs, near) in _inputs(tables, model, kinds, kin):
         event, mean, level = str(of_total["event"]), float(of_total["mean"]), float(of_total["level"])
         rng = error_generator(seed, event, cell.actor)
@@ -292,19 +293,21 @@ def tables_with_error(
             largest = rank
             expected = {"event": event, "actor": cell.actor, "counted": mean}
             expected |= dict(zip(("mean", "lower", "upper"), of_totals[-1].tolist(), strict=True))
-            if n_docs.sum() > _N_LABELS:
-                # Strata are the counted documents and the classes of the others; labels follow the expected variance.
-                sizes, mean_p, classes = np.rint(documents).astype(np.int64), np.eye(4)[0], np.eye(4)[:, 1:]
-                share = yes_shares(mean_p, classes, error).mean(axis=0)
-                spread = sizes * np.sqrt(share * (1.0 - share))
-                labels = np.minimum(np.rint(_N_LABELS * spread / spread.sum()).astype(np.int64), sizes)
-                width = expected_width(sizes, mean_p, classes, labels, error, rng, level)
-                expected |= {"width_after": width, "n_labels": _N_LABELS}
+            of_width = (documents, error, rng, level) if n_docs.sum() > _N_LABELS else None
         if periods is not None:
             of_pair, period_of = periods.iloc[len(of_periods)], list(rows["period"])  # in the order of totals
             first, second = (true[:, period_of.index(of_pair[name])] for name in ("first", "second"))
             of_periods.append(_difference(first - second, of_pair))
         readers[tuple(of_total[name] for name in codes)] = mean_and_interval(reader_probability(_GRID, error), level)
+    if of_width is not None:  # of the actor that the screen shows, and no other, because it takes long
+        documents, error, rng, level = of_width
+        # Strata are the counted documents and the classes of the others; labels follow the expected variance.
+        sizes, mean_p, classes = np.rint(documents).astype(np.int64), np.eye(4)[0], np.eye(4)[:, 1:]
+        share = yes_shares(mean_p, classes, error).mean(axis=0)
+        spread = sizes * np.sqrt(share * (1.0 - share))
+        labels = np.minimum(np.rint(_N_LABELS * spread / spread.sum()).astype(np.int64), sizes)
+        width = expected_width(sizes, mean_p, classes, labels, error, rng, level)
+        expected |= {"width_after": width, "n_labels": _N_LABELS}
     table = table.assign(**dict(zip(RULE_COLUMNS, values_of_rows, strict=True)))
     fields, n_before = list(tables.schema), tables.schema.get_field_index("mean")
     fields[n_before:n_before] = [pa.field(name, pa.float64()) for name in RULE_COLUMNS]  # before the rule's count
