@@ -22,10 +22,10 @@ from studies import markdown
 
 from corefsample._arrays import Floats, Ints
 from events.audit import AuditFrame, estimate_total, plan_audit
-from events.audit._plan import AuditPlan
+from events.audit._plan import AuditPlan, extend_plan
 from events.audit._strata import target_strata
 from events.rule_error import _model
-from events.rule_error._counts import error_generator, reader_probability, true_counts, unlabelled_yes
+from events.rule_error._counts import error_generator, expected_width, reader_probability, true_counts, unlabelled_yes
 from events.rule_error._model import (
     CLASSES,
     MISSES,
@@ -43,7 +43,7 @@ N_DRAWS = 1000
 FREQUENT = 9  # documents with a yes
 SHARE_OF_DEV = 70  # percent of MUC in the reference class of "with MUC"
 LABELS = (25, 50, 100, 200)
-PARTS = ("coverage", "totals", "reader", "labels", "uncovered", "simulated", "priors")
+PARTS = ("coverage", "totals", "reader", "labels", "promise", "uncovered", "simulated", "priors")
 Priors = dict[str, Prior]
 
 
@@ -254,9 +254,10 @@ def with_labels(
     return pd.DataFrame(results)
 
 
-def label_rows(documents: pd.DataFrame, table: pd.DataFrame, n_seeds: int) -> pd.DataFrame:
-    """Totals from labels: strata of P alone, and classes, by design and with the prior without the corpus."""
-    rows = []
+def label_cells(
+    documents: pd.DataFrame, table: pd.DataFrame
+) -> Iterator[tuple[str, str, pd.DataFrame, RuleError, np.random.Generator]]:
+    """Cells that are labelled, with corpus and group, and the error of their rule without the corpus."""
     for corpus in ("muc", "police"):
         model = fit_rule_error(table[table["corpus"] != corpus])
         for (event, actor, kind), cell in cells_of(documents[documents["corpus"] == corpus]):
@@ -265,17 +266,48 @@ def label_rows(documents: pd.DataFrame, table: pd.DataFrame, n_seeds: int) -> pd
                 group = event
             if event != "violence" and corpus == "muc":
                 continue
-            for n_labels in LABELS:
-                rng = error_generator(1, event, actor)
-                plan, positive = label_strata(cell, n_labels, classes=False)
-                of_p = with_labels(cell, plan, positive, None, n_seeds, rng)["design width"].mean()
-                plan, positive = label_strata(cell, n_labels)
-                documents_of = [cell["p"].sum(), *in_classes(cell)[0]]
-                error = model.draws(Cell(kind, event, actor), documents_of, 20_000, rng)
-                means = with_labels(cell, plan, positive, error, n_seeds, rng).mean()
-                names = {"corpus": corpus, "of": group, "labels": n_labels, "width, strata of P": of_p}
-                rows.append({**names, **means, "ratio": means["prior width"] / of_p})
+            rng = error_generator(1, event, actor)
+            documents_of = [cell["p"].sum(), *in_classes(cell)[0]]
+            yield corpus, group, cell, model.draws(Cell(kind, event, actor), documents_of, 20_000, rng), rng
+
+
+def label_rows(documents: pd.DataFrame, table: pd.DataFrame, n_seeds: int) -> pd.DataFrame:
+    """Totals from labels: strata of P alone, and classes, by design and with the prior without the corpus."""
+    rows = []
+    for corpus, group, cell, error, rng in label_cells(documents, table):
+        for n_labels in LABELS:
+            plan, positive = label_strata(cell, n_labels, classes=False)
+            of_p = with_labels(cell, plan, positive, None, n_seeds, rng)["design width"].mean()
+            plan, positive = label_strata(cell, n_labels)
+            means = with_labels(cell, plan, positive, error, n_seeds, rng).mean()
+            names = {"corpus": corpus, "of": group, "labels": n_labels, "width, strata of P": of_p}
+            rows.append({**names, **means, "ratio": means["prior width"] / of_p})
     return pd.DataFrame(rows).groupby(["corpus", "of", "labels"], as_index=False).mean()
+
+
+def promise_rows(documents: pd.DataFrame, table: pd.DataFrame, n_seeds: int) -> pd.DataFrame:
+    """Width that is promised for 50 further labels, as in `audit estimate`, over the width that then comes."""
+    rows = []
+    for corpus, group, cell, error, rng in label_cells(documents, table):
+        for n_labels in LABELS[:-1]:
+            plan, positive = label_strata(cell, n_labels)
+            strata = target_strata(plan.frame, 0, plan.stratum_of, len(plan.strata))
+            before, after = (np.array(each) for each in (plan.rounds[-1], extend_plan(plan, 50).rounds[-1]))
+            expected = [
+                expected_width(*strata, n, RuleError(error.precision[:1000], error.misses[:1000]), rng)
+                for n in (before, after)
+            ]
+            for _ in range(n_seeds):
+                k = rng.hypergeometric(positive, strata[0] - positive, before)
+                more = rng.hypergeometric(positive - k, strata[0] - positive - before + k, after - before)
+                of_both = ((before, k), (after, k + more))
+                draws = [unlabelled_yes(*strata, *labels, error, rng).sum(axis=1) for labels in of_both]
+                first, then = (float(np.ptp(interval(each))) for each in draws)
+                ratio = first * expected[1] / max(expected) / then
+                rows.append({"corpus": corpus, "of": group, "labels": n_labels, "ratio": ratio})
+    grouped = pd.DataFrame(rows).groupby(["corpus", "of", "labels"], as_index=False)["ratio"]
+    quantiles = {f"{q:.0%}": grouped.quantile(q)["ratio"] for q in (0.05, 0.5, 0.95)}
+    return grouped.mean().assign(**quantiles)
 
 
 def uncovered_rows(table: pd.DataFrame, n: int) -> pd.DataFrame:
@@ -383,6 +415,8 @@ def main() -> None:
         markdown("Totals with labels", rows, digits=2)
         if options.picture:
             label_picture(rows, options.picture)
+    if "promise" in parts:
+        markdown("Promised widths over those that came", promise_rows(documents, table, options.seeds), digits=2)
     if "uncovered" in parts:
         markdown("Words that miss half", uncovered_rows(table, 1000), digits=2)
     if "simulated" in parts:

@@ -30,7 +30,7 @@ from reading import read_columns
 
 from corefsample import read_documents, sample_clusterings, write_documents
 from events.commands import EventsOptions, run_events
-from events.rule_error._model import reference_model
+from events.rule_error import _model
 
 __all__ = ["peak", "scale_rows"]
 
@@ -128,7 +128,7 @@ def _error_of_rules(files: Sequence[Path], n_documents: int, folder: str, runs: 
     """The job against the same without the error of rules; its fit, which a process keeps, is done every time."""
 
     def ours() -> None:
-        reference_model.cache_clear()
+        _model._kept_model.cache_clear()
         _job(files, folder)()
 
     work = f"events job, {n_documents:,} documents, with the error of rules"

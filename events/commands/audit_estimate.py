@@ -31,8 +31,6 @@ from events.runs._outputs import save_pictures
 if TYPE_CHECKING:
     from corefsample.files._paths import PathLike
 
-RECORD = "audited.json"
-
 
 @shared.declared
 class AuditEstimateOptions(shared.Pictures, shared.PlanOfLabels):
@@ -108,19 +106,21 @@ def run_audit_estimate(
     from events.audit._sheets import disagreement_sheet, label_table
     from events.pages._audit_sheet import plan_question, write_disagreements
     from events.plots import audit_bands
-    from events.rule_error._model import AUDITED, NO_RULE_ERROR, reference_model
+    from events.rule_error._model import AUDIT_RECORD, AUDITED, NO_RULE_ERROR, reference_model
     from events.runs._outputs import checksums, run_record
 
     options = options or AuditEstimateOptions()
     started = time.time()
     plan_folder, plan, labels = labelled_plan(source, sheets, options.plan, options.rounds)
     names = [os.fspath(path) for path in sheets]
+    tables_of_prior = () if options.prior in ("reference", NO_RULE_ERROR) else (options.prior,)
+    inputs = checksums([*names, *tables_of_prior])
     settings = options.subset("level", "method")
     models: dict[str, Any] = {"proxies": proxy_columns(options.proxies, plan.frame, options.table)}
     models["learned"] = None if options.learned is None else read_learned(options.learned, plan)
     by_period = None if options.learned is None else learned_counts(options.learned)
     if options.prior != NO_RULE_ERROR:
-        models["reference"] = reference_model(None if options.prior == "reference" else options.prior)
+        models["reference"] = reference_model(*tables_of_prior)
     try:
         estimate = audit.estimate_counts(plan, labels, **models, **settings)
     except InputError as error:
@@ -131,8 +131,8 @@ def run_audit_estimate(
     to_resolve, question = disagreement_sheet(plan, labels), plan_question(plan_folder, plan)
     of_run = Path(source) / "run.json"  # of a table there is none
     output = plan_folder if options.out is None else Path(options.out)
-    arguments = {**settings, **options.subset("learned", "prior", "proxies", "table")}
-    arguments |= {"source": os.fspath(source), "plan": os.fspath(plan_folder)}
+    arguments = {**settings, "source": os.fspath(source), "plan": os.fspath(plan_folder)}
+    arguments |= options.subset("learned", "prior", "proxies", "table")
     try:
         output.mkdir(parents=True, exist_ok=True)
         (output / "audited-learned.csv").unlink(missing_ok=True)  # of an earlier estimate
@@ -147,7 +147,7 @@ def run_audit_estimate(
         values |= {"uncovered": uncovered_labels(plan, labels), "n_resolve": len(to_resolve), "files": files}
         values |= more_labels(plan, labels, estimate)
         written = {"summary": json_values(values), "files": {name: sha256(output / name) for name in tables}}
-        write_json(output / RECORD, sealed(run_record(arguments, checksums(names), started, **written)))
+        write_json(output / AUDIT_RECORD, sealed(run_record(arguments, inputs, started, **written)))
     except OSError as error:
         raise unwritable(output, error) from None
     titles = {"Picture": "audited.png", "Counts": "audited.csv", "Model": "audited-model.csv"}
@@ -188,9 +188,11 @@ def _shown(values: Mapping[str, Any]) -> Iterator[str | Table]:
         yield f"{row['first']} and {row['second']}: {row['n_agreed']:,} of {row['n_documents']:,} agree, {kappa}"
     resolve = "labelled differently, counted both ways: label them in sheet-resolve.csv, and name that sheet too"
     wide = "by period with an interval wider than half of its documents: `corefsample audit learn` narrows it"
-    more = f"would make the widest of the first intervals of totals about {values['width_after']:,.0f} documents wide"
+    width = counted(round(values["width_after"]), "document")
+    more = "more label", f"would make the widest of the first intervals of totals about {width} wide"
+    of_more = more if values["width_after"] > 0.5 else ("document", "left to label")
     counts = (values["n_resolve"], "document", resolve), (values["n_few"], "count", wide)
-    yield from counts_above_zero(*counts, (values["n_more"], "more label", more))
+    yield from counts_above_zero(*counts, (values["n_more"], *of_more))
 
 
 def _row(row: Mapping[str, Any], source: str, *names: str) -> tuple[str, ...]:

@@ -39,6 +39,8 @@ import numpy.typing as npt
 from corefsample._arrays import Floats, pd
 from corefsample.errors import InputError, shown
 from corefsample.files._paths import PathLike
+from corefsample.files._reading import sha256
+from events.counts._run_tables import verify_table
 
 KINDS: Final = ("named", "class noun", "country", "nobody", "any")
 CLASSES: Final = ("sentence", "document", "neither")  # of documents that a rule does not count, with P of .5 or less
@@ -49,6 +51,7 @@ CELL: Final = ("corpus", "event", "actor", "kind", "preset", "pipeline")
 COLUMNS: Final = (*CELL, "period", *NUMBERS)
 NO_RULE_ERROR: Final = "none"  # in place of a path
 AUDITED: Final = "audited-reference.csv"
+AUDIT_RECORD: Final = "audited.json"
 AUDIT: Final = "audit"  # corpus of the user's audits
 _MOST_DOCUMENTS: Final = 10**9
 # By effect the columns that two cells have in common if they share it.
@@ -97,18 +100,25 @@ def read_reference(path: PathLike | None = None, audits: Sequence[PathLike] = ()
     Raises
     ------
     InputError
-        If a column is missing, a kind is unknown, or numbers contradict each other.
+        If a column is missing, a kind is unknown, numbers contradict each other, or the file of an audit is other than
+        `corefsample audit estimate` wrote it.
     """
     paths = [files("events.data").joinpath("rule_reference.csv") if path is None else Path(path)]
     tables = []
     for source in (*paths, *map(reference_file, audits)):
+        if source.name == AUDITED and Path(str(source)).with_name(AUDIT_RECORD).is_file():
+            verify_table(str(source), AUDIT_RECORD)
         try:
             text = source.read_text(encoding="utf-8")
             table = pd.read_csv(StringIO(text), dtype=dict.fromkeys((*CELL, "period"), str), keep_default_na=False)
         except FileNotFoundError:
             raise InputError("file must exist, got none", place=str(source)) from None
         except (OSError, ValueError) as error:
-            raise InputError(f"cannot be read as a reference table: {error}", place=str(source)) from None
+            reason, hint = (
+                getattr(error, "strerror", None) or error,
+                f"`corefsample audit estimate` writes one, {AUDITED}",
+            )
+            raise InputError(f"cannot be read as a reference table: {reason}", place=str(source), hint=hint) from None
         tables.append(checked_reference(table, str(source)))
     return pd.concat(tables, ignore_index=True)
 
@@ -450,9 +460,14 @@ def fit_rule_error(table: pd.DataFrame, *, precision: Prior = PRECISION, misses:
     return RuleErrorModel(table, of_precision, _fitted(cells, N_OF, YES_OF[:-1], misses), neither, share)
 
 
-@lru_cache(maxsize=4)
 def reference_model(path: str | None = None, audits: tuple[str, ...] = ()) -> RuleErrorModel:
     """Model of the reference class of the package, or of the table in a file, and audits; kept in memory."""
+    sources = [*([] if path is None else [Path(path)]), *map(reference_file, audits)]
+    return _kept_model(path, audits, tuple(sha256(source) for source in sources if source.is_file()))
+
+
+@lru_cache(maxsize=4)
+def _kept_model(path: str | None, audits: tuple[str, ...], _checksums: tuple[str, ...]) -> RuleErrorModel:
     return fit_rule_error(read_reference(path, audits))
 
 

@@ -1,5 +1,6 @@
 """The commands of the audit, on a run of hand-made documents and on a CSV file of scores."""
 
+import dataclasses
 import json
 import shutil
 from collections.abc import Callable
@@ -17,7 +18,7 @@ from references import events as er
 from run_cases import CountOptions, count_events
 
 from corefsample import InputError, ParameterError
-from corefsample.files._reading import sealed
+from corefsample.files._reading import sealed, sha256
 from events.audit import read_sheets, regress_counts
 from events.audit._audit_frame import read_run_documents, read_scores
 from events.audit._plan_files import read_plan
@@ -88,6 +89,14 @@ def test_an_audit_from_plan_to_tables(run: Path, tmp_path: Path) -> None:
     ]
     record = json.loads((folder / "audited.json").read_text())
     assert record["summary"]["plan"] == first["plan"]
+    assert "6 documents left to label." in list(summary.shown)
+    table.to_csv(own := tmp_path / "own.csv", index=False)
+    with error(InputError, place=str(own)):
+        run_audit_estimate(run, [first["sheet"]], AuditEstimateOptions(rounds=1, prior=str(own)))
+    (folder / "audited-reference.csv").rename(own)
+    run_audit_estimate(run, [first["sheet"]], AuditEstimateOptions(rounds=1, pictures=False, prior=str(own)))
+    inputs = json.loads((folder / "audited.json").read_text())["inputs"]
+    assert [(each["path"], each["sha256"]) for each in inputs[1:]] == [(str(own), sha256(own))]
     assert "95% model band (coreference and triggers)" in (folder / "audited.svg").read_text(encoding="utf-8")
     wrong = pd.read_csv(folder / "disagreements.csv")
     assert (wrong["label"] == "yes").all()
@@ -265,7 +274,7 @@ def audited(run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     [
         *("audit/plan.json", "audit/strata.parquet"),
         *("learned/learned.csv", "learned/learned_counts.csv", "learned/learned.json"),
-        *("audit/audited.csv", "audit/labels.csv", "audit/audited.json"),
+        *("audit/audited.csv", "audit/labels.csv", "audit/audited.json", "audit/audited-reference.csv"),
     ],
 )
 def test_a_flipped_bit_of_a_file_is_an_error_or_changes_no_number(
@@ -273,7 +282,9 @@ def test_a_flipped_bit_of_a_file_is_an_error_or_changes_no_number(
 ) -> None:
     shutil.copytree(audited, tmp_path, dirs_exist_ok=True)
     sheets = [tmp_path / "audit" / "sheet.csv"]
-    options = AuditEstimateOptions(pictures=False, learned=str(tmp_path / "learned"))
+    options = AuditEstimateOptions(pictures=False, learned=str(tmp_path / "learned"), out=str(tmp_path / "out"))
+    if name.endswith("reference.csv"):
+        options = dataclasses.replace(options, prior=str(tmp_path / name))
     doc_ids, record = read_run_documents(run).doc_ids.tolist(), json.loads((run / "run.json").read_text())
 
     def estimates() -> Any:
@@ -288,7 +299,7 @@ def test_a_flipped_bit_of_a_file_is_an_error_or_changes_no_number(
 
     if name not in ("audit/audited.csv", "audit/labels.csv", "audit/audited.json"):
         assert_flips_are_errors(tmp_path / name, estimates)
-    if not name.startswith("run/") and "plan" not in name and "strata" not in name:
+    if not any(part in name for part in ("plan", "strata", "reference")):
         assert_flips_are_errors(tmp_path / name, of_report)
 
 
