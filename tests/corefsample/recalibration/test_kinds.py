@@ -235,10 +235,8 @@ def test_a_shift_belongs_to_a_domain_and_the_refits_to_all() -> None:
     for domain in ("", "news", "speech"):
         drawn = uncertain().sampled("domain", 4, seed=3, domain=domain)
         shifts[domain] = np.array([one.vector() - other.vector() for one, other in zip(drawn, refits, strict=True)])
-        again = uncertain().sampled("domain", 4, seed=3, domain=domain)
-        assert list(again) == list(drawn)
-        assert list(uncertain().sampled("fit", 4, domain=domain)) == list(refits)
-        assert np.abs(shifts[domain][:, 2:]).max() < 1e-9  # this effect moves the bias alone
+        assert uncertain().sampled("domain", 4, seed=3, domain=domain) == drawn
+        assert uncertain().sampled("fit", 4, domain=domain) == refits
     assert np.abs(shifts["news"] - shifts["speech"]).max() > 0.05
     assert np.abs(shifts["news"] - shifts[""]).max() > 0.05
 

@@ -211,12 +211,6 @@ def test_tags_that_break_a_rule_raise(tags: Any, parameter: str) -> None:
         LinearChain.from_scores(ZERO, ZERO).log_prob(tags)
 
 
-@pytest.mark.parametrize("k", [0, 1.5, True])
-def test_a_number_of_sequences_out_of_range_raises(k: Any) -> None:
-    with error(ParameterError, "k"):
-        LinearChain.from_scores(ZERO, ZERO).k_best(k)
-
-
 # --- samples of tag sequences ---------------------------------------------------------------------------------
 
 Tags = npt.NDArray[np.int32]
@@ -306,10 +300,16 @@ def test_tags_and_pairs_of_a_long_chain_come_as_often_as_their_marginals() -> No
 # --- bad input ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("option", [{"n_samples": 0}, {"seed": -1}, {"doc_id": 7}])
-def test_parameters_out_of_range_raise(option: Any) -> None:
+@pytest.mark.parametrize(
+    ("method", "option"),
+    [
+        *(("k_best", {"k": k}) for k in (0, 1.5, True)),
+        *(("sample", option) for option in ({"n_samples": 0}, {"seed": -1}, {"doc_id": 7})),
+    ],
+)
+def test_parameters_out_of_range_raise(method: str, option: dict[str, Any]) -> None:
     with error(ParameterError, *option):
-        LONG.sample(**option)
+        getattr(LONG, method)(**option)
 
 
 # --- temperatures of chains, fitted to gold tags --------------------------------------------------------------

@@ -69,6 +69,13 @@ def tables(out: Path, names: Sequence[str] = TABLES) -> dict[str, bytes]:
 # --- what a run leaves -------------------------------------------------------------------------------------
 
 
+@pytest.fixture(scope="module")
+def finished_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("all")
+    run(er.write_lines(folder / "corpus.jsonl", er.corpus()), folder / "run")
+    return folder / "run"
+
+
 def test_a_run_leaves_the_files_of_the_design(corpus: Path, tmp_path: Path) -> None:
     summary = run(corpus, tmp_path / "run", pictures=True, compare=None, on_error="quarantine")
     assert {path.name for path in (tmp_path / "run").iterdir()} == FILES
@@ -81,9 +88,8 @@ def test_a_run_leaves_the_files_of_the_design(corpus: Path, tmp_path: Path) -> N
     assert summary.periods == ["1999Q1", "2000Q2"]
 
 
-def test_evidence_quotes_the_text(corpus: Path, tmp_path: Path) -> None:
-    run(corpus, tmp_path / "run")
-    evidence = pd.read_csv(tmp_path / "run" / "evidence.csv").set_index(["doc_id", "actor"])
+def test_evidence_quotes_the_text(finished_run: Path) -> None:
+    evidence = pd.read_csv(finished_run / "evidence.csv").set_index(["doc_id", "actor"])
     row = evidence.loc[("doc 2", "IRQ")]
     assert row["sentences"] == 'Iraqis waited , " | they attacked it'
     assert row["role_mentions"] == f"they [4-5] {row['probability']:.3f}"
@@ -101,10 +107,9 @@ def test_evidence_quotes_the_text(corpus: Path, tmp_path: Path) -> None:
     ]
 
 
-def test_the_documents_of_a_run_are_those_with_evidence_as_they_came(corpus: Path, tmp_path: Path) -> None:
-    run(corpus, tmp_path / "run")
-    kept = {document.doc_id: document for document in read_documents(tmp_path / "run" / "documents.parquet")}
-    evidence = pd.read_csv(tmp_path / "run" / "evidence.csv")
+def test_the_documents_of_a_run_are_those_with_evidence_as_they_came(finished_run: Path) -> None:
+    kept = {document.doc_id: document for document in read_documents(finished_run / "documents.parquet")}
+    evidence = pd.read_csv(finished_run / "evidence.csv")
     assert list(kept) == list(dict.fromkeys(evidence["doc_id"]))
     for document in er.corpus():
         if document["doc_id"] in kept:
@@ -221,57 +226,39 @@ def test_a_corpus_of_only_bad_documents_is_rejected_with_the_first_reason(tmp_pa
     assert os.listdir(tmp_path) == ["bad.jsonl"]
 
 
-# --- folders -----------------------------------------------------------------------------------------------
-
-
 # --- the table of all documents ----------------------------------------------------------------------------
 
 
-MORE_SAMPLES = CountOptions(n_samples=300)
-
-
 @pytest.fixture(scope="module")
-def finished_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("all")
-    corpus = er.write_lines(folder / "corpus.jsonl", er.corpus())
-    count_events(corpus, folder / "run", MORE_SAMPLES)
-    return folder
+def listed(finished_run: Path) -> list[dict[str, Any]]:
+    return pq.read_table(finished_run / "all_documents.parquet").to_pylist()
 
 
-def test_every_document_has_a_row_in_the_order_of_date_and_id(finished_run: Path) -> None:
-    rows = pq.read_table(finished_run / "run" / "all_documents.parquet").to_pylist()
+def test_every_document_has_a_row_in_the_order_of_date_and_id(listed: list[dict[str, Any]]) -> None:
     expected = sorted((each["date"], each["doc_id"]) for each in er.corpus())
-    assert [(str(row["date"]), row["doc_id"]) for row in rows] == expected
-    assert {row["period"] for row in rows} == {"1999Q1", "1999Q4", "2000Q1", "2000Q2"}
+    assert [(str(row["date"]), row["doc_id"]) for row in listed] == expected
+    assert {row["period"] for row in listed} == {"1999Q1", "1999Q4", "2000Q1", "2000Q2"}
 
 
-def test_its_probabilities_are_those_of_the_evidence(finished_run: Path) -> None:
-    rows = pq.read_table(finished_run / "run" / "all_documents.parquet").to_pylist()
-    listed = {
-        (row["doc_id"], name): p
-        for row in rows
-        for name, p in zip(row["actors"], row["probabilities"], strict=True)
-        if name != "*"
-    }
-    evidence = pd.read_parquet(finished_run / "run" / "evidence.parquet", filters=[("probability", ">", 0)])
-    expected = zip(evidence["doc_id"], evidence["actor"], evidence["probability"], strict=True)
-    assert listed == {(doc_id, country): p for doc_id, country, p in expected}
-
-
-def test_the_probability_of_some_event_counts_samples_with_any_of_them(finished_run: Path) -> None:
+def test_probabilities_are_those_of_the_evidence_and_of_any_event(
+    finished_run: Path, listed: list[dict[str, Any]]
+) -> None:
     """Two countries that exclude each other add up, those that go together do not."""
+    evidence = pd.read_parquet(finished_run / "evidence.parquet", filters=[("probability", ">", 0)])
+    expected = {(row.doc_id, row.actor): row.probability for row in evidence.itertuples()}
     counter = EventCounter(n_samples=300)
-    expected = {}
-    for document in read_documents(finished_run / "corpus.jsonl"):
+    for document in read_documents(finished_run.parent / "corpus.jsonl"):
         events = counter.add(document)
-        some = 0 if events is None else sum(events.hits[:, s].any() for s in range(300))
-        expected[document.doc_id] = (some / 300, events is not None)
-    rows = pq.read_table(finished_run / "run" / "all_documents.parquet").to_pylist()
-    assert {row["doc_id"]: (row["probability"], row["sampled"]) for row in rows} == expected
+        some = 0 if events is None else events.hits.any(axis=0).sum()
+        expected |= {(document.doc_id, "*"): some / 300, (document.doc_id, "sampled"): events is not None}
+    for row in listed:
+        p = dict(zip(row["actors"], row["probabilities"], strict=True)) | {"*": row["probability"]}
+        p["sampled"] = row["sampled"]
+        assert p == {actor: value for (doc_id, actor), value in expected.items() if doc_id == row["doc_id"]}
 
 
-def test_triggers_and_actors_are_found_word_by_word(finished_run: Path) -> None:
-    found = {row["doc_id"]: row for row in pq.read_table(finished_run / "run" / "all_documents.parquet").to_pylist()}
+def test_triggers_and_actors_are_found_word_by_word(listed: list[dict[str, Any]]) -> None:
+    found = {row["doc_id"]: row for row in listed}
     for each in er.corpus():
         tokens = each["tokens"]
         pairs = zip(tokens["lemma"], tokens["upos"], strict=True)
@@ -281,13 +268,12 @@ def test_triggers_and_actors_are_found_word_by_word(finished_run: Path) -> None:
     assert not all(row["actor"] for row in found.values())
 
 
-def test_features_of_a_run_are_those_of_its_tables(finished_run: Path) -> None:
-    frame = read_run_documents(finished_run / "run", ["USA"])
-    columns = RunFeatures(finished_run / "run", frame).columns("attack", "USA")
-    table = pq.read_table(finished_run / "run" / "all_documents.parquet").to_pylist()
-    evidence = pd.read_parquet(finished_run / "run" / "evidence.parquet", filters=[("probability", ">", 0)])
-    assert [row["doc_id"] for row in table] == frame.doc_ids.tolist()
-    for d, row in enumerate(table):
+def test_features_of_a_run_are_those_of_its_tables(finished_run: Path, listed: list[dict[str, Any]]) -> None:
+    frame = read_run_documents(finished_run, ["USA"])
+    columns = RunFeatures(finished_run, frame).columns("attack", "USA")
+    evidence = pd.read_parquet(finished_run / "evidence.parquet", filters=[("probability", ">", 0)])
+    assert [row["doc_id"] for row in listed] == frame.doc_ids.tolist()
+    for d, row in enumerate(listed):
         p = dict(zip(row["actors"], row["probabilities"], strict=True))
         others = [value for name, value in p.items() if name not in ("*", "-", "USA")]
         own = evidence[(evidence["doc_id"] == row["doc_id"]) & (evidence["actor"] == "USA")]

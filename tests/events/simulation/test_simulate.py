@@ -34,11 +34,6 @@ def simulated() -> list[SimulatedDocument]:
     return list(simulate_documents(300, seed=11, event_share=SHARE))
 
 
-@pytest.fixture(scope="module")
-def few() -> list[SimulatedDocument]:
-    return list(simulate_documents(10, seed=11, event_share=SHARE))
-
-
 def same(first: SimulatedDocument, second: SimulatedDocument) -> bool:
     a, b = first.document, second.document
     return (
@@ -49,6 +44,10 @@ def same(first: SimulatedDocument, second: SimulatedDocument) -> bool:
         and np.array_equal(a.antecedents.scores, b.antecedents.scores)
         and np.array_equal(first.true_antecedents, second.true_antecedents)
     )
+
+
+def components(antecedents: Sequence[int]) -> tuple[int, ...]:
+    return tuple(connected_components([i if link == NEW else link for i, link in enumerate(antecedents)]))
 
 
 rules = cache(load_rules)
@@ -62,10 +61,9 @@ def matched(document: ScoredDocument, preset: str = "paper") -> MentionMatches:
 # --- streams -----------------------------------------------------------------------------------------------
 
 
-def test_the_first_documents_of_more_are_the_documents_of_fewer(few: list[SimulatedDocument]) -> None:
-    fewer = list(simulate_documents(5, seed=11, event_share=SHARE))
-    assert len(fewer) == 5
-    assert all(same(a, b) for a, b in zip(fewer, few[:5], strict=True))
+def test_the_first_documents_of_more_are_the_documents_of_fewer(simulated: list[SimulatedDocument]) -> None:
+    fewer = simulate_documents(5, seed=11, event_share=SHARE)
+    assert all(same(a, b) for a, b in zip(fewer, simulated[:5], strict=True))
 
 
 # --- numbers -----------------------------------------------------------------------------------------------
@@ -101,23 +99,15 @@ def test_countries_attack_in_their_episodes() -> None:
 # --- truth -------------------------------------------------------------------------------------------------
 
 
-def test_candidates_end_before_their_mention_begins(simulated: list[SimulatedDocument]) -> None:
+def test_true_antecedents_are_candidates_that_end_before_their_mention_and_make_gold(
+    simulated: list[SimulatedDocument],
+) -> None:
     for each in simulated:
-        distribution, mentions = each.document.antecedents, each.document.mentions
+        distribution, mentions, true = each.document.antecedents, each.document.mentions, each.true_antecedents.tolist()
         rows = np.repeat(np.arange(distribution.n_mentions), np.diff(distribution.indptr))
         assert (mentions[distribution.antecedents, 1] <= mentions[rows, 0]).all()
-
-
-def test_a_true_antecedent_is_a_candidate(simulated: list[SimulatedDocument]) -> None:
-    for each in simulated:
-        for mention, antecedent in enumerate(each.true_antecedents.tolist()):
-            assert antecedent == -1 or antecedent in each.document.antecedents.row(mention)[0]
-
-
-def test_gold_is_the_connected_components_of_the_true_links(few: list[SimulatedDocument]) -> None:
-    for each in few:
-        vector = [i if k == -1 else k for i, k in enumerate(each.true_antecedents.tolist())]
-        assert each.document.gold == list(connected_components(vector))
+        assert all(link == NEW or link in distribution.row(mention)[0] for mention, link in enumerate(true))
+        assert each.document.gold == list(components(true))
 
 
 def link_outcomes(documents: list[SimulatedDocument]) -> tuple[np.ndarray, np.ndarray]:
@@ -170,10 +160,6 @@ def test_parameters_outside_their_range_raise_at_once(parameter: str, values: di
 
 
 # --- truth given that mentions are apart ---------------------------------------------------------------------
-
-
-def components(antecedents: Sequence[int]) -> tuple[int, ...]:
-    return tuple(connected_components([i if link == NEW else link for i, link in enumerate(antecedents)]))
 
 
 @pytest.fixture(scope="module")
