@@ -293,17 +293,13 @@ def promise_rows(documents: pd.DataFrame, table: pd.DataFrame, n_seeds: int) -> 
             plan, positive = label_strata(cell, n_labels)
             strata = target_strata(plan.frame, 0, plan.stratum_of, len(plan.strata))
             before, after = (np.array(each) for each in (plan.rounds[-1], extend_plan(plan, 50).rounds[-1]))
-            expected = [
-                expected_width(*strata, n, RuleError(error.precision[:1000], error.misses[:1000]), rng)
-                for n in (before, after)
-            ]
+            fewer = RuleError(error.precision[:5000], error.misses[:5000])
             for _ in range(n_seeds):
                 k = rng.hypergeometric(positive, strata[0] - positive, before)
                 more = rng.hypergeometric(positive - k, strata[0] - positive - before + k, after - before)
-                of_both = ((before, k), (after, k + more))
-                draws = [unlabelled_yes(*strata, *labels, error, rng).sum(axis=1) for labels in of_both]
-                first, then = (float(np.ptp(interval(each))) for each in draws)
-                ratio = first * expected[1] / max(expected) / then
+                promised = expected_width(*strata, after, fewer, rng, LEVEL, (before, k))
+                draws = unlabelled_yes(*strata, after, k + more, error, rng).sum(axis=1)
+                ratio = promised / float(np.ptp(interval(draws)))
                 rows.append({"corpus": corpus, "of": group, "labels": n_labels, "ratio": ratio})
     grouped = pd.DataFrame(rows).groupby(["corpus", "of", "labels"], as_index=False)["ratio"]
     quantiles = {f"{q:.0%}": grouped.quantile(q)["ratio"] for q in (0.05, 0.5, 0.95)}

@@ -18,7 +18,7 @@ from events.audit._sheets import MISSING, RESOLVED, UNSURE, YES, SheetLabels
 from events.audit._totals import DEFAULT_METHOD, Bounds, Method, cell_counts, checked_interval, interval_of
 from events.counts import count_pmf
 from events.counts._credible_intervals import quantile_interval
-from events.rule_error._model import RuleErrorModel, reference_model
+from events.rule_error._model import RuleErrorModel
 
 THRESHOLD = 0.5
 ALMOST_ZERO = 0.01  # mean P of cells
@@ -268,26 +268,29 @@ def uncovered_labels(plan: AuditPlan, labels: SheetLabels) -> list[dict[str, obj
     return rows
 
 
-def more_labels(plan: AuditPlan, labels: SheetLabels, estimate: AuditEstimate) -> dict[str, float]:
+def more_labels(
+    plan: AuditPlan, labels: SheetLabels, estimate: AuditEstimate, model: RuleErrorModel
+) -> dict[str, float]:
     """Width that a further round of labels would give to the widest interval of the totals that are reported first.
 
-    The width of now is multiplied by the ratio of the widths that the reference class expects.
+    That of totals which begin from the reference class is expected given the labels. Otherwise the width of now is
+    multiplied by the ratio of the widths that are expected without labels.
 
     Returns
     -------
     dict
         n_more, number of labels of the round: 100, or all documents that are left; and width_after, the width.
     """
-    is_prior = estimate.learned["assumption"] == model_totals.REFERENCE
-    first = estimate.totals if uncovered_labels(plan, labels) or not is_prior.any() else estimate.learned[is_prior]
-    n_more, model = min(N_MORE, len(plan.frame) - len(plan.sample)), reference_model()
+    is_prior = (estimate.learned["assumption"] == model_totals.REFERENCE).any()
+    n_more, level = min(N_MORE, len(plan.frame) - len(plan.sample)), float(estimate.totals["level"].iloc[0])
     if not n_more:
         return {"n_more": 0, "width_after": 0.0}
-    before, after = (model_totals.expected_width_of(each, model) for each in (plan, extend_plan(plan, n_more)))
-    return {
-        "n_more": n_more,
-        "width_after": float((first["upper"] - first["lower"]).max()) * after / max(before, after),
-    }
+    further = extend_plan(plan, n_more)
+    if is_prior and not uncovered_labels(plan, labels):
+        return {"n_more": n_more, "width_after": model_totals.expected_width_of(further, model, labels, level=level)}
+    before, after = (model_totals.expected_width_of(each, model) for each in (plan, further))
+    width = float((estimate.totals["upper"] - estimate.totals["lower"]).max())
+    return {"n_more": n_more, "width_after": width * after / max(before, after)}
 
 
 # --- what labels say of P, and of each other ---------------------------------------------------------------

@@ -246,19 +246,26 @@ def reference_totals(
     return pd.DataFrame(totals, columns=list(LEARNED))
 
 
-def expected_width_of(plan: AuditPlan, model: RuleErrorModel, *, seed: int = 0) -> float:
-    """Expected width of the 95% interval of a total from the labels of a plan; the widest of its targets.
+def expected_width_of(
+    plan: AuditPlan, model: RuleErrorModel, labels: SheetLabels | None = None, *, level: float = 0.95, seed: int = 0
+) -> float:
+    """Expected width of the interval of a total from the labels of a plan; the widest of its targets.
 
     The interval has the reference class as its prior; if strata do not divide classes of documents, it is by design.
+    Labels of earlier rounds of the plan are as they are; by default there are none.
     """
     sizes, n_labels, spreads = np.transpose([(each.n_documents, each.n_sampled, each.spread) for each in plan.strata])
     if not plan.has_classes:
         return float(2.0 * 1.96 * np.sqrt(((sizes * spreads) ** 2 * (1.0 - n_labels / sizes) / n_labels).sum()))
     widths = []
     for target in range(len(plan.frame.targets)):
-        error, rng = target_error(plan.frame, target, model, 1000, seed)
-        n, mean_p, classes = target_strata(plan.frame, target, plan.stratum_of, len(plan.strata))
-        widths.append(expected_width(n, mean_p, classes, n_labels.astype(np.int64), error, rng))
+        error, rng = target_error(plan.frame, target, model, 1000 if labels is None else N_DRAWS // 4, seed)
+        strata, earlier = target_strata(plan.frame, target, plan.stratum_of, n := len(plan.strata)), None
+        if labels is not None:
+            answers = labels.labels[:, target]
+            codes = plan.stratum_of[plan.sample[: len(answers)]]
+            earlier = np.bincount(codes[answers < UNSURE], minlength=n), np.bincount(codes[answers == YES], minlength=n)
+        widths.append(expected_width(*strata, n_labels.astype(np.int64), error, rng, level, earlier))
     return max(widths)
 
 

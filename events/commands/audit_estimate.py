@@ -145,7 +145,7 @@ def run_audit_estimate(
         values = {"out": str(output), "plan": plan.identity, **settings, "n_documents": len(plan.frame)}
         values |= {**estimate.to_json(), "carrying": carrying_labels(plan, labels)}
         values |= {"uncovered": uncovered_labels(plan, labels), "n_resolve": len(to_resolve), "files": files}
-        values |= more_labels(plan, labels, estimate)
+        values |= more_labels(plan, labels, estimate, models.get("reference") or reference_model())
         written = {"summary": json_values(values), "files": {name: sha256(output / name) for name in tables}}
         write_json(output / AUDIT_RECORD, sealed(run_record(arguments, inputs, started, **written)))
     except OSError as error:

@@ -160,26 +160,31 @@ def expected_width(
     error: RuleError,
     rng: np.random.Generator,
     level: float = 0.95,
+    earlier: tuple[Ints, Ints] | None = None,
 ) -> float:
-    """Expected width of the interval of a total with labels in strata that are not drawn yet.
+    """Expected width of the interval of a total with labels in strata that are not all drawn yet.
 
-    It is the mean of widths with labels that are drawn from the error.
+    It is the mean of widths with labels that are drawn from the error, given those that are drawn.
 
     Parameters
     ----------
     sizes, mean_p, classes, rng
         As in `unlabelled_yes`.
     labels
-        int (n_strata,): numbers of labels that would be drawn.
+        int64 (n_strata,): numbers of labels that there would be.
     error
         Draws of the error.
     level
         Probability that the interval has, in (0, 1).
+    earlier
+        Of each stratum the number of labels that are drawn, and of those that say yes; by default none.
     """
-    shares, widths = yes_shares(mean_p, classes, error), []
-    by_total = np.argsort(shares @ sizes)  # draws at even distances in this order stand for all
-    for share in shares[by_total[(len(shares) * (np.arange(_N_SIMULATED) + 0.5) / _N_SIMULATED).astype(np.int64)]]:
-        draws = unlabelled_yes(sizes, mean_p, classes, labels, rng.binomial(labels, share), error, rng)
+    before, yes = earlier or (np.zeros_like(sizes), np.zeros_like(sizes))
+    others, widths = unlabelled_yes(sizes, mean_p, classes, before, yes, error, rng), []
+    by_total = np.argsort(others.sum(axis=1))  # draws at even distances in this order stand for all
+    for of_draw in others[by_total[(len(others) * (np.arange(_N_SIMULATED) + 0.5) / _N_SIMULATED).astype(np.int64)]]:
+        k = yes + rng.hypergeometric(of_draw, sizes - before - of_draw, labels - before)
+        draws = unlabelled_yes(sizes, mean_p, classes, labels, k, error, rng)
         widths.append(np.ptp(central_interval(draws.sum(axis=1), level)))
     return float(np.mean(widths))
 

@@ -66,16 +66,20 @@ def test_rows_make_a_table_for_the_reference_class(plan: AuditPlan, labels: Shee
     assert fit_rule_error(table).corpus_of(["USA"]) == "audit"
 
 
-def test_totals_begin_from_the_reference_class(plan: AuditPlan, labels: SheetLabels) -> None:
+def test_totals_begin_from_the_reference_class(plan: AuditPlan, labels: SheetLabels, tmp_path: Path) -> None:
     (total,) = reference_totals(plan, labels, reference_model()).itertuples()
     assert total.assumption == "reference class"
     assert total.lower <= 69 <= total.upper
     assert total.n_labelled == 60
     estimate = estimate_counts(plan, labels, reference=reference_model())
     before = total.upper - total.lower
-    after = more_labels(plan, labels, estimate)
+    after = more_labels(plan, labels, estimate, reference_model())
     assert after["n_more"] == 100
-    assert 0.3 * before < after["width_after"] < before  # sqrt(60 / 160) = .61 of it without a prior
+    later = plan_of(160)
+    sheet = write_sheet(tmp_path / "later.csv", later, lambda doc_id: "yes" if doc_id in TRUE else "no")
+    (total,) = reference_totals(later, read_sheets(later, [sheet]), reference_model()).itertuples()
+    assert after["width_after"] == pytest.approx(total.upper - total.lower, rel=0.25)
+    assert after["width_after"] < 0.75 * before  # sqrt(60 / 160) = .61 of it without a prior
 
 
 def width_after_labels(plan: AuditPlan, n_corpora: int) -> float:
