@@ -1,5 +1,6 @@
 """The command line: help, exit statuses, summaries that programs read, pipes and interrupts."""
 
+import functools
 import json
 import logging
 import os
@@ -24,7 +25,8 @@ import events.runs._outputs
 import events.runs._written_tables
 from corefsample import read_documents
 from events.commands import EventsOptions
-from events.commands._screen import log_to_screen
+from events.commands._screen import log_to_screen, print_summary
+from events.commands.demo import DemoOptions, run_demo
 
 
 def program(*arguments: Any, **keywords: Any) -> subprocess.CompletedProcess[str]:
@@ -295,3 +297,36 @@ def test_a_picture_that_fails_half_way_is_left_out_with_a_warning(
 
 
 # --- the command run ---------------------------------------------------------------------------------------
+
+
+# --- the demo simulates and counts, and says that its news are simulated and what was expected ------------
+
+
+def test_the_demo_says_what_was_expected(call: Calls, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    result = run_demo(DemoOptions(out=tmp_path, n_documents=60))
+    print_summary(result)
+    text = capsys.readouterr().out
+    assert f"News     {tmp_path / 'news.parquet'}" in text
+    assert "60 documents" in text
+    assert all(len(line) <= 80 for line in text.splitlines() if str(tmp_path) not in line)
+    assert "The posterior is uncertain about " in text
+    assert len(list(read_documents(tmp_path / "news.parquet"))) == 60
+    line = call.refused("demo", "--out", tmp_path, "--documents", 60, status=2)
+    assert "must contain no earlier demo" in line
+    run = tmp_path / "run"
+    assert int(pd.read_csv(run / "counts.csv").groupby("period")["n_docs"].first().sum()) == 60
+    assert json.loads((run / "run.json").read_text(encoding="utf-8"))["simulated"] is True
+    page = (run / "report.html").read_text(encoding="utf-8")
+    assert "<h1>Events in simulated news: attack" in page
+    assert "<b>Simulated news:</b> countries and dates are names in a simulation, not facts." in page
+    assert "Simulated news: countries and dates are not facts" in (run / "bands.svg").read_text(encoding="utf-8")
+    counts = pd.read_csv(run / "counts.csv").query("sd > 0")
+    evidence = pd.read_csv(run / "evidence.csv")
+    expected = 0.0
+    for row in counts.itertuples():
+        own = evidence[(evidence["actor"] == row.actor) & (evidence["period"] == row.period)]
+        pmf = functools.reduce(lambda pmf, p: np.convolve(pmf, [1 - p, p]), own["probability"], np.ones(1))
+        expected += pmf[int(row.lower) : int(row.upper) + 1].sum()  # P(lower <= count <= upper), document by document
+    assert result["n_uncertain"] == len(counts) > 0
+    assert result["expected"] == pytest.approx(expected, rel=1e-6)
+    assert 0.95 * len(counts) <= result["expected"] <= len(counts)
