@@ -250,10 +250,6 @@ def path_labels(path: str) -> tuple[str, ...]:
 def follow(path: str, view: ParseView, start: int) -> Iterable[int]:
     """Distinct tokens at which a path from token `start` ends, in no particular order."""
     _, tests, steps = compiled_path(path)
-    if steps and not steps[0].bases:  # most paths fail at the label of their first step
-        nearby = (view.labels[start],) if steps[0].up else view.below(start)
-        if steps[0].labels.isdisjoint(nearby):
-            return ()
     if not all(test(view, start) for test in tests):
         return ()
     here = {start}
@@ -264,10 +260,21 @@ def follow(path: str, view: ParseView, start: int) -> Iterable[int]:
     return here
 
 
-def follow_each(paths: Iterable[str], view: ParseView, start: int) -> dict[int, str]:
+def passable(paths: tuple[str, ...], view: ParseView, start: int) -> tuple[str, ...]:
+    """Paths of which the first step has a label that fits from token `start`: most paths fail there."""
+    return _passable(paths, view.labels[start], view.below(start))
+
+
+@lru_cache(maxsize=2**14)
+def _passable(paths: tuple[str, ...], label: str, below: frozenset[str]) -> tuple[str, ...]:
+    first_steps = [(path, step) for path in paths for step in compiled_path(path)[2][:1] or [None]]
+    return tuple(p for p, step in first_steps if not step or any(map(step.fits, (label,) if step.up else below)))
+
+
+def follow_each(paths: tuple[str, ...], view: ParseView, start: int) -> dict[int, str]:
     """Tokens at which one of the paths from token `start` ends, with the first path that leads to each token."""
     ends: dict[int, str] = {}
-    for path in paths:
+    for path in passable(paths, view, start):
         for end in follow(path, view, start):
             ends.setdefault(end, path)
     return ends

@@ -14,7 +14,7 @@ from functools import lru_cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from io import BytesIO
-from math import exp
+from math import exp, log
 from pathlib import Path
 from typing import TYPE_CHECKING
 from zipfile import BadZipFile
@@ -44,6 +44,7 @@ TYPES = (
 LEARNED = "learned"  # name of the frame of predicates that only the model takes for triggers
 UNLIKELY = "unlikely"  # in place of a condition: the model gives a trigger of the rule a low probability
 LEAST = 0.05  # P below which a predicate is no trigger
+LEAST_SCORE = log(LEAST / (1.0 - LEAST))
 PREDICATES = ("VERB", "NOUN")  # parts of speech
 TRIGGER, CONDITION = "trigger of the rule ", "condition "  # features that come from the rule
 _CONTENT = frozenset(["NOUN", "VERB", "PROPN", "ADJ", "ADV", "ADP", "NUM"])

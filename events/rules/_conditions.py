@@ -17,7 +17,7 @@ import msgspec
 
 from corefsample.errors import InputError, ParameterError
 from corefsample.languages._language import ENGLISH, load_language
-from corefsample.syntax._paths import ParseView, follow, path_labels
+from corefsample.syntax._paths import ParseView, follow, passable, path_labels
 from corefsample.syntax._schemes import LISTED, SCHEMES, WORDS, with_words
 from events._yaml_file import read_yaml, typed
 
@@ -46,7 +46,8 @@ class Condition:
 
     def ends(self, view: ParseView, trigger: int, scheme: str) -> Iterable[int]:
         """Ends of the first path that leads to a token; empty if the condition does not hold."""
-        return next((ends for path in self.paths[scheme] if (ends := follow(path, view, trigger))), ())
+        paths = passable(self.paths[scheme], view, trigger)
+        return next((ends for path in paths if (ends := follow(path, view, trigger))), ())
 
 
 Conditions = Mapping[str, Condition]  # by name
