@@ -68,11 +68,6 @@ def test_points_lie_at_mean_prediction_and_share() -> None:
     assert ends == [[low, high] for low, high in zip(drawn.lower, drawn.upper, strict=True)]
 
 
-def test_no_curve_raises() -> None:
-    with pytest.raises(ParameterError, match="curves must have at least one curve, got none"):
-        reliability_axes(Figure().subplots(), {})
-
-
 def test_the_distribution_of_predictions_is_the_share_at_or_above() -> None:
     drawn = curve()
     _, below = reliability_figure({"model": drawn}).axes
@@ -143,12 +138,13 @@ def test_many_rows_are_cut_off_and_counted() -> None:
         calibration_error_dots(tag_errors(), most=0)
 
 
-def test_no_error_is_stated_and_no_column_raises() -> None:
+def test_no_error_is_stated_and_no_column_or_curve_raises() -> None:
+    with error(ParameterError, "curves"):
+        reliability_axes(Figure().subplots(), {})
     assert texts(calibration_error_dots({})) == ["No calibration error to draw."]
-    with pytest.raises(ParameterError, match="errors must have a column group, got error"):
-        calibration_error_dots(pd.DataFrame({"error": [0.1]}))
-    with pytest.raises(ParameterError, match="errors must have a column upper, got group, error, lower"):
-        calibration_error_dots(pd.DataFrame({"group": ["a"], "error": [0.1], "lower": [0.1]}))
+    for columns in ({"error": [0.1]}, {"group": ["a"], "error": [0.1], "lower": [0.1]}):
+        with error(ParameterError, "errors"):
+            calibration_error_dots(pd.DataFrame(columns))
 
 
 # --- style ----------------------------------------------------------------------------------------

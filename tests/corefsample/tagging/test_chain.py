@@ -384,9 +384,6 @@ def test_a_temperature_out_of_range_raises(temperature: Any) -> None:
 # --- marginals of many sentences at once, against single chains and the enumeration of all tag sequences ---
 
 
-pytestmark = pytest.mark.kernels
-
-
 def unary_and_pairwise(lengths: list[int], n_tags: int, scale: float = 2.0) -> tuple[list[Array], Array]:
     generator = np.random.default_rng(7)
     return [generator.normal(0.0, scale, (n, n_tags)) for n in lengths], generator.normal(0.0, scale, (n_tags, n_tags))
@@ -399,6 +396,7 @@ def require_single(unaries: list[Array], pairwise: Array) -> None:
         np.testing.assert_allclose(probs, LinearChain.from_scores(unary, pairwise).marginals(), atol=1e-12, rtol=0.0)
 
 
+@pytest.mark.kernels
 @pytest.mark.parametrize("scale", [0.0, 2.0, 400.0])
 def test_marginals_of_a_batch_are_those_of_the_enumeration(scale: float) -> None:
     unaries, pairwise = unary_and_pairwise([3, 1, 5, 4, 2, 5], 3, scale)
@@ -406,17 +404,20 @@ def test_marginals_of_a_batch_are_those_of_the_enumeration(scale: float) -> None
         np.testing.assert_allclose(probs, enumeration(unary, pairwise).marginals(), atol=1e-10, rtol=0.0)
 
 
+@pytest.mark.kernels
 @pytest.mark.parametrize("n_tags", [1, 3, 4, 9])
 @pytest.mark.parametrize("lengths", [[1], [2, 2], [5, 2, 8, 1, 1, 3, 20, 2, 11]])
 def test_sentences_of_any_lengths_have_the_marginals_of_single_chains(lengths: list[int], n_tags: int) -> None:
     require_single(*unary_and_pairwise(lengths, n_tags))
 
 
+@pytest.mark.kernels
 def test_batches_join_in_the_order_of_sentences_and_marginals_stay_when_their_arrays_are_used_again() -> None:
     require_single(*unary_and_pairwise([500, 800, 2, 400, 130, 1, 1, 900, 770, 3], 4))  # a batch ends with 768 tokens
     require_single(*unary_and_pairwise([30, 9, 7, 30, 3], 5, 1e4))  # scores far apart
 
 
+@pytest.mark.kernels
 def test_a_sentence_whose_forward_weights_vanish_leaves_its_neighbours_alone() -> None:
     # Tag 0 leads by 1000 a token, so the weight of tag 1 is rounded to 0; the last token allows tag 1 only.
     unaries = [np.zeros((4, 2)), np.array([[0.0, -1000.0], [0.0, -1000.0], [-INF, 0.0]]), np.zeros((3, 2))]
@@ -425,12 +426,14 @@ def test_a_sentence_whose_forward_weights_vanish_leaves_its_neighbours_alone() -
     np.testing.assert_allclose(tag_marginals(unaries, pairwise)[1], np.tile([0.0, 1.0], (3, 1)), atol=1e-12)
 
 
+@pytest.mark.kernels
 def test_marginals_cannot_be_changed() -> None:
     assert tag_marginals([], ZERO) == []
     with pytest.raises(ValueError, match="read-only"):
         tag_marginals([ZERO], ZERO)[0][0] = 1.0
 
 
+@pytest.mark.kernels
 @pytest.mark.parametrize(
     ("unaries", "pairwise", "parameter", "place"),
     [
