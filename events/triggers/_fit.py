@@ -81,15 +81,18 @@ def predicates_of(
 
 
 def _reported(text: AnsweredText, starts: Sequence[int], view: ParseView) -> dict[int, frozenset[str]]:
-    """Types that predicates report: of each mark the verb or noun that governs the others of its words."""
+    """Types that predicates report: of each mark all its verbs and nouns, or the word that governs the others.
+
+    In "held talks" the verb and the noun report a meeting: the paths to who met may start at either.
+    """
     reported: dict[int, frozenset[str]] = {}
     for mark in text.marks:
         inside = [t for t, start in enumerate(starts) if start < mark.end and start + len(view.text[t]) > mark.start]
         if mark.types and inside:
             heads = [t for t in inside if view.heads[t] not in inside]
-            predicates = [t for t in (*heads, *inside) if view.upos[t] in PREDICATES]
-            token = (predicates or heads)[0]
-            reported[token] = reported.get(token, frozenset()) | mark.types
+            predicates = [t for t in inside if view.upos[t] in PREDICATES]
+            for token in predicates or heads[:1]:
+                reported[token] = reported.get(token, frozenset()) | mark.types
     return reported
 
 
