@@ -2,7 +2,8 @@
 
 The model is log-linear, a logistic regression for each type. Its features are the words and labels around the predicate
 in the parse and the words of its sentence, or the vectors of an encoder for both; and what the rule says: whether the
-predicate is one of its triggers, and which of its conditions hold.
+predicate is one of its triggers, and which of its conditions hold. Triggers of all rules share a part of their score;
+it alone serves rules of types for which the model was not fitted.
 """
 
 from __future__ import annotations
@@ -46,7 +47,9 @@ UNLIKELY = "unlikely"  # in place of a condition: the model gives a trigger of t
 LEAST = 0.05  # P below which a predicate is no trigger
 LEAST_SCORE = log(LEAST / (1.0 - LEAST))
 PREDICATES = ("VERB", "NOUN")  # parts of speech
-TRIGGER, CONDITION = "trigger of the rule ", "condition "  # features that come from the rule
+TRIGGER, CONDITION = "trigger of the rule ", "condition "  # features that come from the rule; alone: any condition
+ANY_TYPE = "*"  # in place of the type of rules for which the model was not fitted
+OF_LEMMA = ("l=", "lu=", "w=", "lh=", "lc=", "ll=")  # beginnings of features with the lemma or form of the predicate
 _CONTENT = frozenset(["NOUN", "VERB", "PROPN", "ADJ", "ADV", "ADP", "NUM"])
 _MODIFIERS = frozenset(["aux", "aux:pass", "auxpass", "neg", "mark", "advmod", "prep", "case"])
 _OF_NOUNS = ("noun_possessor", "noun_by", "light_verb_subject")  # paths from nouns to who did it
@@ -148,7 +151,7 @@ class TriggerModel:
     rows
         Row of `weights` of each feature, by the CRC-32 of the feature.
     weights
-        float32 (n_features, n_types).
+        float32 (n_features, n_types + 1); the last column is what triggers of all rules share.
     lemmas
         Lemmas that reported an event of some type in the texts from which the model was fitted, in lower case; a
         predicate with another lemma is no trigger, unless the rule says so.
@@ -158,7 +161,7 @@ class TriggerModel:
     encoder
         Encoder whose vectors are features too; None without one.
     of_vectors
-        float32 (2 * n_dimensions, n_types): weights of the vector of the predicate and its sentence; (0, n_types)
+        float32 (2 * n_dimensions, n_types + 1): weights of the vector of the predicate and its sentence; no rows
         without an encoder.
     texts
         Texts from which the model was fitted, compressed: see `events.triggers._nearest_texts`; empty if its file has
@@ -182,17 +185,20 @@ class TriggerModel:
         Parameters
         ----------
         event_type
-            One of `types`.
+            One of `types`, or ANY_TYPE for a rule of another type, of which only triggers can report an event.
         predicates, token
             Features of the parse, and the predicate's token.
         is_trigger, conditions
             Whether the predicate is a trigger of the rule, and the conditions of the rule that hold of it.
         """
-        column = self.types.index(event_type)
-        z = float(predicates.scores(self, token)[column])
+        of_type = [] if event_type == ANY_TYPE else [self.types.index(event_type)]
+        columns = [*of_type, *[len(self.types)] * is_trigger]
+        if not columns:
+            return 0.0
         of_rule = [TRIGGER + event_type] * is_trigger + [CONDITION + name for name in conditions]
-        z += sum(float(self.weights[row, column]) for row in map(self.row, of_rule) if row is not None)
-        return 1.0 / (1.0 + exp(-z))
+        rows = {self.row(feature) for feature in (*of_rule, *[CONDITION] * bool(conditions))} - {None}
+        z = predicates.scores(self, token) + sum(self.weights[row] for row in rows)
+        return 1.0 / (1.0 + exp(-float(z[columns].sum())))
 
     def row(self, feature: str) -> int | None:
         """Row of a feature's weights; None if it has none."""
@@ -299,25 +305,24 @@ def _unreadable(source: Traversable, error: Exception) -> InputError:
 
 
 def with_trigger_model(rule: Rule, name: str, encoder: str = "") -> Rule:
-    """The rule with a trigger model, if the model knows its event type; otherwise the rule itself.
+    """The rule with a trigger model; the rule itself if it is of another preset or language.
 
     The type of a rule of the package is its name, or the rule that it extends if it has the same triggers; that of a
     user's rule is its name, in models of users only. Predicates that are no triggers of the rule have the roles of its
-    frames of verbs and nouns.
+    frames of verbs and nouns. Of a rule with a type that the model does not know, only triggers can report an event.
     """
     if name == BY_RULES and encoder:
         raise ParameterError("must be a model with an encoder, got rules", parameter="triggers")
     checksum = "" if name == BY_RULES else model_checksum(name, encoder)
     model = load_trigger_model(name, encoder, checksum) if checksum else None
     is_fit = rule.preset == DEFAULT_PRESET and rule.language in ("", ENGLISH)
-    types = () if model is None or not is_fit else model.types
+    if model is None or not is_fit:
+        return rule
     of_users = (rule.name,) if name not in SHIPPED_MODELS else ()
     names = (rule.source, *rule.bases) if is_shipped_rule(rule.source) else of_users
-    known = (each for each in names if each in types)
+    known = (each for each in names if each in model.types)
     same = (rule.source, *of_users)
-    event_type = next((each for each in known if each in same or load_rules(each).triggers == rule.triggers), "")
-    if model is None or not event_type:
-        return rule
+    event_type = next((each for each in known if each in same or load_rules(each).triggers == rule.triggers), ANY_TYPE)
     with_verbs = (each for each in rule.frames if "VERB" in each.upos and each.lemmas and not each.required)
     frame = next(with_verbs, rule.frames[0])
     roles = {role: dict(paths) for role, paths in frame.roles.items()}
@@ -327,7 +332,8 @@ def with_trigger_model(rule: Rule, name: str, encoder: str = "") -> Rule:
             of_verbs = roles.setdefault(role, {}).get(scheme.name, ())
             roles[role][scheme.name] = tuple(dict.fromkeys((*of_verbs, *of_nouns)))
     learned = Frame(LEARNED, model.lemmas, (), frozenset(PREDICATES), roles)
-    frames = rule.frames if "." in rule.name else (*rule.frames, learned)  # a rule of a single frame has no other
+    # A rule of a single frame has no other.
+    frames = rule.frames if "." in rule.name or event_type == ANY_TYPE else (*rule.frames, learned)
     chosen = {"trigger_model": name, "encoder": encoder, "model_checksum": checksum, "event_type": event_type}
     return replace(rule, **chosen, frames=frames)  # type: ignore[arg-type]
 

@@ -15,13 +15,23 @@ from corefsample.syntax._paths import ParseView
 from corefsample.syntax._schemes import SCHEMES
 from events.matching._encoder import SentenceEncoder
 from events.matching._matching import LemmaIndex, readable_schemes, rule_words
-from events.matching._trigger_model import CONDITION, PREDICATES, TRIGGER, PredicateFeatures, TriggerModel, feature_hash
+from events.matching._trigger_model import (
+    CONDITION,
+    OF_LEMMA,
+    PREDICATES,
+    TRIGGER,
+    PredicateFeatures,
+    TriggerModel,
+    feature_hash,
+)
 from events.rules._rules import Rule
 from events.triggers._texts import AnsweredText
 
 LEAST_COUNT = 3  # of predicates with a feature
 LEAST_LEMMAS = 1  # of predicates with a lemma that report an event
-PENALTY = 1.0  # of the squared weights, half of it
+# Precisions of the weights of a type, and of those that all types share: chosen by the log loss of batches left out
+# (benchmarks/trigger_study.py --only left-out).
+PENALTY, SHARED_PENALTY = 4.0, 5.0
 # Of what rules say: prior means, and penalty. A trigger of a rule reports, unless a condition that excludes it holds.
 _TRIGGER, _CONDITION, _OF_RULES = 2.0, -3.0, 1.0
 _SCALE = 3.0  # of vectors, before the ridge penalty
@@ -44,6 +54,9 @@ class Predicates(NamedTuple):
         bool (n, n_types): whether the predicate reports an event of each type.
     vectors
         float32 (n, 2 * n_dimensions): vectors of an encoder for each predicate; (n, 0) without one.
+    triggers
+        Index of the predicate, index of the rule, and hashes of the features that all types share, for each trigger of
+        a rule.
     """
 
     text: Ints
@@ -51,13 +64,16 @@ class Predicates(NamedTuple):
     lemmas: list[str]
     reports: Bools
     vectors: np.typing.NDArray[np.float32]
+    triggers: list[tuple[int, int, list[int]]]
 
 
 def predicates_of(
     texts: Sequence[AnsweredText], rules: Sequence[Rule], pipeline: Any, encoder: SentenceEncoder | None = None
 ) -> Predicates:
     """Predicates of texts that a spaCy pipeline parses, with their answers; one rule for each type."""
-    index, features, lemmas, reports, vectors = [], [], [], [], []
+    index: list[int] = []
+    features, lemmas, reports, vectors = [], [], [], []
+    of_triggers: list[tuple[int, int, list[int]]] = []
     words = rule_words(rules)
     for number, (text, doc) in enumerate(zip(texts, pipeline.pipe(text.text for text in texts), strict=True)):
         tokens = spacy_tokens(doc)
@@ -70,14 +86,21 @@ def predicates_of(
         for token in sorted(all_tokens):
             of_rules = [TRIGGER + rule.name for rule, of_rule in zip(rules, triggers, strict=True) if token in of_rule]
             conditions = {n: c for rule in rules for n, c in rule.conditions.items() if n in rule.unless}
-            of_rules += [CONDITION + name for name, c in conditions.items() if c.holds(view, token, scheme)]
+            held = [name for name, c in conditions.items() if c.holds(view, token, scheme)]
+            of_rules += [CONDITION + name for name in held]
+            shared = {feature_hash(f) for f in of_parse.of(token) if not f.startswith(OF_LEMMA)}
+            for column, (rule, of_rule) in enumerate(zip(rules, triggers, strict=True)):
+                if token in of_rule:
+                    of_type = [CONDITION + name for name in held if name in rule.unless]
+                    of_type += [CONDITION] * bool(of_type)
+                    of_triggers.append((len(index), column, sorted(shared.union(map(feature_hash, of_type)))))
             index.append(number)
             features.append(sorted(set(map(feature_hash, (*of_parse.of(token), *of_rules)))))
             lemmas.append(view.lemma[token].lower())
             reports.append([rule.name in reported.get(token, ()) for rule in rules])
             vectors.append(_NO_VECTOR if encoder is None else of_parse.vector(encoder, token))
     answers = np.array(reports, np.bool_).reshape(-1, len(rules))
-    return Predicates(np.array(index), features, lemmas, answers, np.array(vectors, np.float32))
+    return Predicates(np.array(index), features, lemmas, answers, np.array(vectors, np.float32), of_triggers)
 
 
 def _reported(text: AnsweredText, starts: Sequence[int], view: ParseView) -> dict[int, frozenset[str]]:
@@ -102,8 +125,13 @@ def fit_trigger_model(
     encoder: SentenceEncoder | None = None,
     *,
     penalty: float = PENALTY,
+    shared_penalty: float = SHARED_PENALTY,
 ) -> TriggerModel:
-    """Fit a model: the maximum of the posterior of independent logistic regressions.
+    """Fit a model: the maximum of the posterior of a logistic regression for each type.
+
+    The score of a trigger of a rule is the sum of the score of its type and of one that the triggers of all types
+    share, which has no feature with the predicate's lemma. So the shared part learns what makes any trigger report
+    (tense, negation, governing verbs, sections of a paper), and serves rules of types without texts.
 
     Parameters
     ----------
@@ -115,6 +143,8 @@ def fit_trigger_model(
         Encoder of the vectors of `predicates`.
     penalty
         Precision of the normal prior of the weights of words and labels.
+    shared_penalty
+        Precision of the normal prior of the weights that all types share.
 
     Raises
     ------
@@ -128,30 +158,42 @@ def fit_trigger_model(
     if not names:
         rule = f"must have at least {LEAST_COUNT} predicates (verbs and nouns) with a feature in common"
         raise ParameterError(rule, parameter="texts", hint="hundreds of texts of a type are needed")
+    names.append(feature_hash(CONDITION))
     rows = {feature: row for row, feature in enumerate(names)}
     design = design_matrix([features for part in predicates for features in part.features], rows)
     vectors = np.concatenate([part.vectors for part in predicates]) * np.float32(_SCALE)
     signs = np.where(np.concatenate([part.reports for part in predicates]), 1.0, -1.0)
-    is_used, penalties = np.ones((len(names), len(rules)), np.bool_), np.full((len(names), 1), penalty)
-    means = np.zeros((len(names), 1))
+    starts = np.cumsum([0, *(len(part.features) for part in predicates)])
+    shared = [(i + start, *rest) for part, start in zip(predicates, starts, strict=False) for i, *rest in part.triggers]
+    triggers = tuple(np.array([each[axis] for each in shared], np.int64) for axis in (0, 1))  # predicate, type
+    of_shared, shared_vectors = design_matrix([features for *_, features in shared], rows), vectors[triggers[0]]
+    penalties, means = np.full((len(names), len(rules) + 1), penalty), np.zeros((len(names), len(rules) + 1))
+    penalties[:, -1] = shared_penalty
+    is_used = np.ones(means.shape, np.bool_)
+    is_used[:, -1] = of_shared.sum(axis=0) > 0
     for feature, users in _of_rules(rules).items():
         row = rows.get(feature_hash(feature))
         if row is not None:
-            is_used[row], penalties[row] = users, _OF_RULES
-            means[row] = _TRIGGER if feature.startswith(TRIGGER) else _CONDITION
+            is_used[row, :-1], penalties[row, :-1] = users, _OF_RULES
+            means[row, :-1] = np.where(users, _TRIGGER if feature.startswith(TRIGGER) else _CONDITION, 0.0)
 
     def objective(flat: Floats) -> tuple[float, Floats]:
-        weights, of_vectors = np.split(flat.reshape(-1, len(rules)), [len(names)])
-        margins = signs * (design @ weights + vectors @ of_vectors.astype(np.float32))
+        weights, of_vectors = np.split(flat.reshape(-1, len(rules) + 1), [len(names)])
+        singles = of_vectors.astype(np.float32)
+        scores = design @ weights[:, :-1] + vectors @ singles[:, :-1]
+        scores[triggers] += of_shared @ weights[:, -1] + shared_vectors @ singles[:, -1]
+        margins = signs * scores
         slopes = -signs / (1.0 + np.exp(margins))
+        of_triggers = slopes[triggers]
         value = np.logaddexp(0.0, -margins).sum() + 0.5 * (penalties * (weights - means) ** 2).sum()
-        gradient = is_used * (design.T @ slopes + penalties * (weights - means))
-        of_slopes = vectors.T @ slopes.astype(np.float32) + of_vectors
-        return float(value) + 0.5 * float((of_vectors**2).sum()), np.concatenate((gradient, of_slopes)).ravel()
+        gradient = np.column_stack((design.T @ slopes, of_shared.T @ of_triggers)) + penalties * (weights - means)
+        of_slopes = (vectors.T @ slopes.astype(np.float32), shared_vectors.T @ of_triggers.astype(np.float32))
+        gradients = is_used * gradient, np.column_stack(of_slopes) + of_vectors
+        return float(value) + 0.5 * float((of_vectors**2).sum()), np.concatenate(gradients).ravel()
 
-    start = np.concatenate((is_used * means, np.zeros((vectors.shape[1], len(rules))))).ravel()
+    start = np.concatenate((means, np.zeros((vectors.shape[1], len(rules) + 1)))).ravel()
     fitted = minimize(objective, start, jac=True, method="L-BFGS-B", options={"maxiter": _STEPS}).x
-    weights, of_vectors = np.split(fitted.reshape(-1, len(rules)).astype(np.float32), [len(names)])
+    weights, of_vectors = np.split(fitted.reshape(-1, len(rules) + 1).astype(np.float32), [len(names)])
     reporting = [part.lemmas[i] for part in predicates for i in np.flatnonzero(part.reports.any(axis=1))]
     return TriggerModel(
         tuple(rule.name for rule in rules),
@@ -169,7 +211,7 @@ def design_matrix(features: Sequence[Sequence[int]], rows: Mapping[int, int]) ->
 
     columns = [[rows[feature] for feature in of_predicate if feature in rows] for of_predicate in features]
     indptr = np.cumsum([0, *map(len, columns)])
-    indices = np.concatenate([np.array(each, np.int64) for each in columns])
+    indices = np.array([row for of_predicate in columns for row in of_predicate], np.int64)
     return csr_array((np.ones(len(indices)), indices, indptr), shape=(len(features), len(rows)))
 
 
