@@ -1,9 +1,11 @@
 """Is P that a sentence reports an event right? python benchmarks/trigger_study.py [--only PART] [--encoder FOLDER].
 
 `left-out`: texts of training/events in four folds of batches; log loss (P clipped to .01 .. .99) of P that a text
-reports a type, of the model and of the rules alone, and calibration by type. `sentences`: texts with a reader's
+reports a type, of the model and of the rules alone, and calibration by type, with a picture of it (`--curves FILE`).
+`types`: the same for each type with a model of the others, as for a user's rule. `sentences`: texts with a reader's
 answers by rule and actor (leads and traps, beside the project), which the model has not seen; log loss, share wrong
-(P >= .7 for no, <= .3 for yes), share of yes with P > .5, and of no.
+(P >= .7 for no, <= .3 for yes), share of yes with P > .5, and of no. `corpora`: documents with answers which no model
+has seen, of the folder of rule_reference.py (`--folder`); average precision, and share true where P > .8.
 """
 
 from __future__ import annotations
@@ -11,23 +13,27 @@ from __future__ import annotations
 import argparse
 import subprocess
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import spacy
+from matplotlib.figure import Figure
 from studies import markdown
 
 from corefsample import read_documents
 from corefsample._arrays import Bools, Floats
-from corefsample.calibration import calibration_error
+from corefsample.calibration import calibration_error, reliability_curve
+from corefsample.plots import reliability_axes
+from corefsample.plots.style import save_figure
 from events import EventCounter, load_lexicon, load_rules
 from events.evidence._rule_set import RuleSet
 from events.matching._encoder import load_encoder
 from events.matching._trigger_model import CONDITION, LEAST, TRIGGER, TYPES, TriggerModel, feature_hash
 from events.rules._rules import Rule
 from events.triggers import _fit
-from events.triggers._texts import read_answered_texts
+from events.triggers._texts import AnsweredText, read_answered_texts
 
 ROOT = Path(__file__).parents[1]
 SENTENCES = ROOT / ".." / "shared" / "data" / "sentences"
@@ -56,7 +62,9 @@ def figures(yes: Bools, p: Floats) -> dict[str, float]:
 def subset(predicates: _fit.Predicates, texts: Bools) -> _fit.Predicates:
     rows = np.flatnonzero(texts[predicates.text])
     chosen = [[values[i] for i in rows] for values in (predicates.features, predicates.lemmas)]
-    return _fit.Predicates(predicates.text[rows], *chosen, predicates.reports[rows], predicates.vectors[rows])
+    index = dict(zip(rows.tolist(), range(len(rows)), strict=True))
+    triggers = [(index[i], *rest) for i, *rest in predicates.triggers if i in index]
+    return _fit.Predicates(predicates.text[rows], *chosen, predicates.reports[rows], predicates.vectors[rows], triggers)
 
 
 def of_texts(predicates: _fit.Predicates, p: Floats, n_texts: int) -> Floats:
@@ -78,41 +86,90 @@ def by_rules(predicates: _fit.Predicates, rules: list[Rule]) -> Floats:
 
 
 def by_model(predicates: _fit.Predicates, rules: list[Rule], model: TriggerModel) -> Floats:
+    """P that predicates report the types of a model."""
+    n = len(model.types)
     z = _fit.design_matrix(predicates.features, model.rows) @ model.weights + predicates.vectors @ model.of_vectors
-    p = 1.0 / (1.0 + np.exp(-np.asarray(z, np.float64)))
-    triggers = [
-        [feature_hash(TRIGGER + rule.name) in of_predicate for rule in rules] for of_predicate in predicates.features
-    ]
+    scores, is_trigger = np.asarray(z[:, :n], np.float64), np.zeros((len(z), n), np.bool_)
+    i, t = (np.array([trigger[axis] for trigger in predicates.triggers]) for axis in (0, 1))
+    scores[i, t] += shared_scores(predicates, model)
+    is_trigger[i, t] = True
     is_known = np.array([lemma in model.lemmas for lemma in predicates.lemmas])[:, None]
-    return np.where((is_known | np.array(triggers)) & (p >= LEAST), p, 0.0)
+    p = 1.0 / (1.0 + np.exp(-scores))
+    return np.where((is_known | is_trigger) & (p >= LEAST), p, 0.0)
 
 
-def left_out(pipeline: str, encoder: str | None) -> pd.DataFrame:
-    """Log losses and calibration by type, each text with a model of the batches of other folds."""
+def shared_scores(predicates: _fit.Predicates, model: TriggerModel) -> Floats:
+    """What triggers of all rules share, of each trigger."""
+    features = _fit.design_matrix([features for *_, features in predicates.triggers], model.rows)
+    vectors = predicates.vectors[[i for i, *_ in predicates.triggers]]
+    return np.asarray(features @ model.weights[:, -1] + vectors @ model.of_vectors[:, -1], np.float64)
+
+
+def training(pipeline: str, encoder: str | None) -> tuple[list[AnsweredText], list[Rule], _fit.Predicates, Bools]:
+    """Texts, rules, predicates, and bool (n_texts, n_types): whether a text reports a type."""
     texts = list(read_answered_texts(sorted((ROOT / "training" / "events").glob("*.txt")), TYPES))
     rules = [load_rules(name) for name in TYPES]
     of_words = None if encoder is None else load_encoder(encoder)
     predicates = _fit.predicates_of(texts, rules, spacy.load(pipeline, exclude=["ner"]), of_words)
+    yes = np.array([[any(name in mark.types for mark in text.marks) for name in TYPES] for text in texts])
+    return texts, rules, predicates, yes
+
+
+def left_out(pipeline: str, encoder: str | None, picture: Path | None) -> pd.DataFrame:
+    """Log losses and calibration by type, each text with a model of the batches of other folds."""
+    texts, rules, predicates, yes = training(pipeline, encoder)
     batches = sorted({text.batch for text in texts})
     fold = np.array([batches.index(text.batch) % N_FOLDS for text in texts])
-    yes, p, rule_p = np.zeros((3, len(texts), len(rules)))
-    np.maximum.at(yes, predicates.text, predicates.reports.astype(float))
+    p, rule_p = np.zeros((2, *yes.shape))
     for number in range(N_FOLDS):
         model = _fit.fit_trigger_model([subset(predicates, fold != number)], rules)
         tested = subset(predicates, fold == number)
         p += of_texts(tested, by_model(tested, rules, model), len(texts))
         rule_p += of_texts(tested, by_rules(tested, rules), len(texts))
-    rows = []
+    rows, curves = [], {}
     for column, name in enumerate([*TYPES, "all"]):
         chosen = slice(None) if name == "all" else [column]
         truth, q, of_rules = (values[:, chosen].ravel() for values in (yes, p, rule_p))
-        error = calibration_error(q, truth)
-        losses = {"log loss": log_loss(truth == 1, q), "of rules": log_loss(truth == 1, of_rules)}
+        error, curves[name] = calibration_error(q, truth), reliability_curve(q, truth)
+        losses = {"log loss": log_loss(truth, q), "of rules": log_loss(truth, of_rules)}
         shares = {"calibration error": error.estimate, "true where P > .8": float(truth[q > 0.8].mean())}
         rows.append(
             {"type": name, "yes": int(truth.sum()), **losses, **shares, "mean P there": float(q[q > 0.8].mean())}
         )
+    if picture is not None:
+        figure = Figure(figsize=(9.6, 7.6), layout="constrained")
+        for ax, (name, curve) in zip(figure.subplots(3, 4).flat, curves.items(), strict=True):
+            reliability_axes(ax, curve).set_title(name, fontsize=10)
+            ax.set(xlabel="", ylabel="")
+        figure.supxlabel("P that a text reports the type, with a model of other batches")
+        figure.supylabel("share that does, of the training texts")
+        save_figure(figure, picture)
     return pd.DataFrame(rows)
+
+
+def types_left_out(pipeline: str, encoder: str | None) -> pd.DataFrame:
+    """Log losses by type with a model of the other types, from texts without triggers or events of the type."""
+    texts, rules, predicates, yes = training(pipeline, encoder)
+    rows = []
+    for column, rule in enumerate(rules):
+        of_type = [(i, features) for i, t, features in predicates.triggers if t == column]
+        mentions_type = yes[:, column].copy()
+        mentions_type[predicates.text[[i for i, _ in of_type]]] = True
+        others = subset(predicates, ~mentions_type)
+        kept = [t for t in range(len(rules)) if t != column]
+        triggers = [(i, kept.index(t), features) for i, t, features in others.triggers if t != column]
+        part = others._replace(reports=others.reports[:, kept], triggers=triggers)
+        model = _fit.fit_trigger_model([part], [rules[t] for t in kept])
+        z = shared_scores(predicates._replace(triggers=[(i, 0, features) for i, features in of_type]), model)
+        p = np.zeros((len(predicates.text), 1))
+        p[[i for i, _ in of_type], 0] = 1.0 / (1.0 + np.exp(-z))
+        pair = (of_texts(predicates, q, len(texts))[:, 0] for q in (p, by_rules(predicates, [rule])))
+        of_model, of_rule = (log_loss(yes[:, column], q) for q in pair)
+        rows.append({"type": rule.name, "of other types": of_model, "rule": of_rule, "ratio": of_model / of_rule})
+    table = pd.DataFrame(rows)
+    mean = table.mean(numeric_only=True)
+    mean["ratio"] = mean["of other types"] / mean["rule"]
+    return pd.concat([table, pd.DataFrame([{"type": "all", **mean}])], ignore_index=True)
 
 
 # --- sentences with answers --------------------------------------------------------------------------------
@@ -149,15 +206,48 @@ def _probabilities(answers: pd.DataFrame, lexicon: str, scored: str, model: str,
     return evidence[["doc_id", "rule", "actor", "lexicon", "probability"]].drop_duplicates(["doc_id", "rule", "actor"])
 
 
+# --- documents with answers --------------------------------------------------------------------------------
+
+
+def corpora(folder: Path) -> pd.DataFrame:
+    """Figures by event and actor with 20 or more yes in documents that no model has seen."""
+    rows = []
+    documents = pd.read_parquet(folder / "labelled.parquet")
+    cells = documents.groupby(["corpus", "event", "actor"]).filter(lambda part: part["yes"].sum() >= 20)
+    for (corpus, event, actor), part in cells.groupby(["corpus", "event", "actor"]):
+        part = part.sort_values("p", ascending=False, kind="stable")
+        yes, p = part["yes"].to_numpy(bool), part["p"].to_numpy(float)
+        precision = (np.cumsum(yes) / np.arange(1, len(yes) + 1))[yes].mean()
+        high = {"true where P > .8": yes[p > 0.8].mean(), "mean P there": p[p > 0.8].mean()} if p[0] > 0.8 else {}
+        names = {
+            "corpus": corpus,
+            "event": event,
+            "actor": actor,
+            "yes": int(yes.sum()),
+            "counted": int((p > 0.5).sum()),
+        }
+        rows.append({**names, "average precision": precision, "log loss": log_loss(yes, p), **high})
+    return pd.DataFrame(rows)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", choices=["left-out", "sentences"], help="one part alone")
+    parser.add_argument("--only", choices=["left-out", "types", "sentences", "corpora"], help="one part alone")
     parser.add_argument("--pipeline", default=str(PIPELINE), help="a name or a folder")
     parser.add_argument("--encoder", help="folder of a sentence encoder, whose vectors the model uses")
+    parser.add_argument("--curves", type=Path, help="picture of calibration by type, of the part left-out")
+    parser.add_argument("--folder", type=Path, help="of rule_reference.py, for the part corpora")
     options = parser.parse_args()
-    for part, table in (("left-out", left_out), ("sentences", sentences)):
+    inputs = options.pipeline, options.encoder
+    parts: dict[str, Callable[[], pd.DataFrame]] = {
+        "left-out": lambda: left_out(*inputs, options.curves),
+        "types": lambda: types_left_out(*inputs),
+        "sentences": lambda: sentences(*inputs),
+        **({"corpora": lambda: corpora(options.folder)} if options.folder else {}),
+    }
+    for part, table in parts.items():
         if options.only in (None, part):
-            markdown(part, table(options.pipeline, options.encoder))
+            markdown(part, table())
 
 
 if __name__ == "__main__":

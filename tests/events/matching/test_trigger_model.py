@@ -14,8 +14,8 @@ from corefsample.syntax._schemes import SCHEMES
 from events import load_rules
 from events.evidence._rule_set import RuleSet
 from events.matching import _trigger_model as tm
-from events.triggers._fit import Predicates, fit_trigger_model
-from events.triggers._texts import Mark, read_answered_texts
+from events.triggers._fit import Predicates, _reported, fit_trigger_model
+from events.triggers._texts import AnsweredText, Mark, read_answered_texts
 
 SENTENCES = ["Iran/PROPN>2:nsubj attacked=attack/VERB>0:root a/DET>4:det ship/NOUN>2:obj"]
 
@@ -26,10 +26,11 @@ def features() -> tm.PredicateFeatures:
     return tm.PredicateFeatures(ParseView(tokens, SCHEMES["ud2"]), tokens.sent.tolist())
 
 
-def model(**weights: float) -> tm.TriggerModel:
-    """A model of the type attack with weights of features by name."""
+def model(*, shared: float = 0.0, **weights: float) -> tm.TriggerModel:
+    """A model of the type attack with weights of features by name; `shared` times these are what all triggers share."""
     rows = {tm.feature_hash(name): row for row, name in enumerate(weights)}
-    return tm.TriggerModel(("attack",), rows, np.array([*weights.values()], np.float32)[:, None], frozenset(["attack"]))
+    of_attack = np.array([*weights.values()], np.float32)
+    return tm.TriggerModel(("attack",), rows, np.column_stack((of_attack, shared * of_attack)), frozenset(["attack"]))
 
 
 def test_features_are_words_and_labels_around_the_predicate() -> None:
@@ -50,6 +51,16 @@ def test_the_probability_is_logistic_in_the_weights_of_what_holds() -> None:
         assert p == pytest.approx(1.0 / (1.0 + exp(-z)), abs=1e-6)
 
 
+def test_triggers_of_all_rules_share_a_part_that_serves_types_of_users_alone() -> None:
+    """Shared is twice the type: bias 1, ship 2, any condition -6, negated -8; no predicate but triggers has it."""
+    weights = {"bias": 0.5, "s=ship": 1.0, "condition ": -3.0, "condition negated": -4.0}
+    fitted = model(shared=2.0, **weights)
+    for event_type, conditions, z in (("attack", (), 4.5), (tm.ANY_TYPE, (), 3.0), (tm.ANY_TYPE, ("negated",), -11.0)):
+        p = fitted.probability(event_type, features(), 1, True, conditions)
+        assert p == pytest.approx(1.0 / (1.0 + exp(-z)), abs=1e-6)
+    assert fitted.probability(tm.ANY_TYPE, features(), 1, False, ()) == 0.0
+
+
 def test_a_file_keeps_the_model_but_for_the_rounding_of_weights(tmp_path: Path) -> None:
     fitted = model(**{f"l={word}": weight for word, weight in zip("abcd", (-1.27, 0.02, 0.63, 1.0), strict=True)})
     fitted.save(tmp_path / "m.npz")
@@ -63,16 +74,13 @@ def test_a_file_keeps_the_model_but_for_the_rounding_of_weights(tmp_path: Path) 
         tm.load_trigger_model("wrods")
 
 
-def test_only_the_preset_asserted_of_shipped_rules_of_known_types_has_a_model() -> None:
+def test_only_the_preset_asserted_of_english_rules_has_a_model() -> None:
     assert tm.with_trigger_model(load_rules("kill"), "words").trigger_model == "words"
     assert tm.with_trigger_model(load_rules("attack_target"), "words").event_type == "attack"
-    # It extends a rule of a known type with triggers of its own.
-    for rule in (
-        load_rules("police_action"),
-        load_rules("kill", "paper"),
-        load_rules("kill", "extended"),
-        load_rules("es/attack"),
-    ):
+    # It extends a rule of a known type with triggers of its own, which the model doubts, and adds no others.
+    of_other_type = tm.with_trigger_model(load_rules("police_action"), "words")
+    assert (of_other_type.event_type, of_other_type.frames) == (tm.ANY_TYPE, load_rules("police_action").frames)
+    for rule in (load_rules("kill", "paper"), load_rules("kill", "extended"), load_rules("es/attack")):
         assert tm.with_trigger_model(rule, "words") is rule
 
 
@@ -90,15 +98,22 @@ def test_the_fit_is_the_maximum_of_the_posterior_and_types_use_their_own_rule() 
     names = [tm.feature_hash(name) for name in ("bias", "l=kill", "l=meet", tm.TRIGGER + "kill", tm.TRIGGER + "meet")]
     rows = [[names[0], *(name for name in names[1:] if rng.random() < 0.5)] for _ in range(60)]
     answers, vectors = rng.random((60, 2)) < 0.4, rng.normal(size=(60, 2)).astype(np.float32)
-    fitted = fit_trigger_model([Predicates(np.arange(60), rows, ["word"] * 60, answers, vectors)], rules, penalty=0.7)
+    triggers = [(i, k, features_of_row[:2]) for i, features_of_row in enumerate(rows) for k in (0, 1) if i % 3 == k]
+    of_texts = Predicates(np.arange(60), rows, ["word"] * 60, answers, vectors, triggers)
+    fitted = fit_trigger_model([of_texts], rules, penalty=0.7, shared_penalty=1.3)
     weight = {name: fitted.weights[fitted.rows[name]] for name in names}
     assert weight[names[3]][1] == weight[names[4]][0] == 0.0
+    of_triggers: list[tuple[int, list[int], float]] = []
     for k, own in ((0, names[3]), (1, names[4])):
         errors = []
-        for features_of_row, vector, answer in zip(rows, vectors, answers[:, k], strict=True):
+        for i, (features_of_row, vector, answer) in enumerate(zip(rows, vectors, answers[:, k], strict=True)):
             z = sum(float(weight[each][k]) for each in features_of_row)
             z += sum(float(x) * float(w) for x, w in zip(vector, fitted.of_vectors[:, k], strict=True))
+            if i % 3 == k:
+                z += sum(float(weight[each][2]) for each in features_of_row[:2])
+                z += sum(float(x) * float(w) for x, w in zip(vector, fitted.of_vectors[:, 2], strict=True))
             errors.append(float(answer) - 1.0 / (1.0 + exp(-z)))
+        of_triggers += [(i, features_of_row[:2], errors[i]) for i, features_of_row in enumerate(rows) if i % 3 == k]
         for name in (*names[:3], own):
             # A trigger of the rule has the prior mean 2 and precision 1, a word 0 and .7.
             slope = 2.0 - float(weight[name][k]) if name == own else -0.7 * float(weight[name][k])
@@ -108,6 +123,22 @@ def test_the_fit_is_the_maximum_of_the_posterior_and_types_use_their_own_rule() 
             slope = -float(fitted.of_vectors[d, k]) / 9.0
             slope += sum(e * float(vector[d]) for vector, e in zip(vectors, errors, strict=True))
             assert slope == pytest.approx(0.0, abs=2e-3)
+    for name in names:
+        slope = sum(e for _, shared, e in of_triggers if name in shared) - 1.3 * float(weight[name][2])
+        assert slope == pytest.approx(0.0, abs=2e-3)
+    for d in range(2):
+        slope = sum(e * float(vectors[i, d]) for i, _, e in of_triggers) - float(fitted.of_vectors[d, 2]) / 9.0
+        assert slope == pytest.approx(0.0, abs=2e-3)
+
+
+def test_every_verb_and_noun_of_marked_words_reports_or_else_the_word_that_governs_them() -> None:
+    sentence = ["They/PRON>2:nsubj held=hold/VERB>0:root talks=talk/NOUN>2:obj in/ADP>5:case Doha/PROPN>2:obl"]
+    tokens = er.scored(er.json_document("d", "1999-01-05", sentence, {})).tokens
+    assert tokens is not None
+    view, meet = ParseView(tokens, SCHEMES["ud2"]), frozenset(["meet"])
+    for start, end, predicates in ((5, 15, {1, 2}), (0, 9, {1}), (16, 23, {4}), (16, 18, {3})):
+        text = AnsweredText("a", "They held talks in Doha", (Mark(start, end, meet, ()),))
+        assert _reported(text, [0, 5, 10, 16, 19], view) == dict.fromkeys(predicates, meet)
 
 
 def test_texts_have_marks_of_what_is_reported(tmp_path: Path) -> None:
