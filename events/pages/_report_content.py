@@ -271,11 +271,15 @@ def _reader_counts(
 
 
 def _likely_misses(folder: Path, counts: pd.DataFrame, names: Mapping[str, str], full: bool) -> list[list[Any]]:
-    """The first rows of near_half.csv with P = 0: see `Report`."""
+    """The rows of near_half.csv with P < 0.5 that a reader most probably counts: see `Report`."""
     verify_table(folder / "near_half.csv")
     texts = ["doc_id", "event", *role_columns(counts.columns), "sentences"]
     table = pd.read_csv(folder / "near_half.csv", keep_default_na=False, dtype=dict.fromkeys(texts, str))
-    table = table[table["probability"] == 0.0].head(_N_MISSES)
+    by_reader = pd.to_numeric(table.get(READER[0], pd.Series(dtype=float)), errors="coerce").dropna()
+    table = table.loc[
+        by_reader[table["probability"].reindex(by_reader.index) < 0.5].sort_values(ascending=False, kind="stable").index
+    ]
+    table = table.head(_N_MISSES)
     table[texts] = table[texts].map(unescaped)
     codes = row_names(table[texts[:-1]].drop(columns="doc_id").assign(period=""), full=full, like=counts)
     table["actor"] = [shown_name(code, names) for code in codes]

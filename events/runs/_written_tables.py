@@ -87,8 +87,8 @@ def draw_counts(file: File, tables: CountTables, names: Mapping[str, str]) -> No
 def _write_evidence(file: File, evidence: Evidence, complete: Callable[[pa.Table], pa.Table]) -> None:
     """Write the evidence and its triggers, and the rows in which errors are easiest to find.
 
-    These are the rows whose probability is closest to 0.5 and, with the error of rules, those with P = 0 that a reader
-    most probably counts.
+    These are the rows whose probability is closest to 0.5 and, with the error of rules, others with P < 0.5 that a
+    reader most probably counts.
     """
     empty = evidence.rows.schema.empty_table()
     roles, schema = evidence.settings.roles, evidence.settings.in_metadata(complete(empty).schema)
@@ -110,7 +110,7 @@ def _write_evidence(file: File, evidence: Evidence, complete: Callable[[pa.Table
             distances = pc.abs(pc.subtract(candidates["probability"], 0.5)).to_numpy()
             nearest = candidates.take(np.argsort(distances, kind="stable")[:_NEAR_HALF])  # ties keep the earlier row
             if READER[0] in columns:
-                not_counted = rows.filter(pc.equal(rows["probability"], 0.0)).select(columns)
+                not_counted = rows.filter(pc.less(rows["probability"], 0.5)).select(columns)
                 candidates = pa.concat_tables([misses, not_counted]).filter(pc.is_valid(pc.field(READER[0])))
                 order = np.argsort(-candidates[READER[0]].to_numpy(), kind="stable")
                 misses = candidates.take(order[:_NEAR_HALF])
@@ -119,6 +119,10 @@ def _write_evidence(file: File, evidence: Evidence, complete: Callable[[pa.Table
             triggers.write_table(escaped_texts(trigger_rows(waiting.filter(pc.invert(is_last)), roles)))
             waiting = waiting.filter(is_last)
         triggers.write_table(escaped_texts(trigger_rows(waiting, roles)))
+    same = nearest.select(["doc_id", "event", *roles]).to_pylist()
+    misses = misses.filter(
+        pa.array([row not in same for row in misses.select(["doc_id", "event", *roles]).to_pylist()])
+    )
     pa.csv.write_csv(escaped_texts(pa.concat_tables([nearest, misses])), file("near_half.csv"), _CSV)
 
 

@@ -56,7 +56,8 @@ def test_every_document_without_evidence_is_counted_by_what_was_found(run: Path)
 
 
 def test_likely_misses_are_those_of_the_file(run: Path) -> None:
-    table = pd.read_csv(run / "near_half.csv", keep_default_na=False).query("probability == 0").head(20)
+    table = pd.read_csv(run / "near_half.csv", keep_default_na=False).query("probability < 0.5")
+    table = table.sort_values("reader_probability", ascending=False, kind="stable").head(20)
     misses = read_report(run).misses
     assert [row[:3] for row in misses] == table[["reader_probability", "doc_id", "date"]].to_numpy().tolist()
     assert [sentence for *_, sentence in misses] == table["sentences"].tolist()

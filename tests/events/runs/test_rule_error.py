@@ -90,11 +90,14 @@ def test_the_evidence_has_the_probability_that_a_reader_says_yes(
     for _, rows in evidence.groupby("actor"):  # the rule is right more often than it misses
         assert rows.sort_values("probability")["reader_probability"].is_monotonic_increasing
     every = pd.read_parquet(out / "evidence.parquet").dropna(subset="reader_probability")
-    misses = every[every["probability"] == 0.0].sort_values("reader_probability", ascending=False, kind="stable")
+    misses = every[every["probability"] < 0.5].sort_values("reader_probability", ascending=False, kind="stable")
     near = pd.read_csv(out / "near_half.csv")
     columns = ["doc_id", "actor", "sentences"]
-    assert near[near["probability"] == 0.0][columns].to_numpy().tolist() == misses[columns].to_numpy().tolist()
-    assert not misses.empty
+    nearest, others = (
+        [tuple(row) for row in table[columns].to_numpy()] for table in np.split(near, [min(100, len(evidence))])
+    )
+    assert others == [row for row in map(tuple, misses[columns][:100].to_numpy()) if row not in nearest]
+    assert others
     record = json.loads((out / "run.json").read_text())
     summary = record["summary"]["rule_error"]
     assert (summary["n_events"], summary["n_corpora"]) == (1, 1)
