@@ -87,15 +87,15 @@ def test_the_evidence_has_the_probability_that_a_reader_says_yes(
     evidence = pd.read_parquet(out / "evidence.parquet", filters=[("probability", ">", 0)])
     assert (evidence["reader_lower"] <= evidence["reader_probability"]).all()
     assert (evidence["reader_probability"] <= evidence["reader_upper"]).all()
-    for _, rows in evidence.groupby("actor"):  # the rule is right more often than it misses
+    for _, rows in evidence.groupby(["actor", "cooccurrence"]):  # the rule is right more often than it misses
         assert rows.sort_values("probability")["reader_probability"].is_monotonic_increasing
     every = pd.read_parquet(out / "evidence.parquet").dropna(subset="reader_probability")
     misses = every[every["probability"] < 0.5].sort_values("reader_probability", ascending=False, kind="stable")
     near = pd.read_csv(out / "near_half.csv")
     columns = ["doc_id", "actor", "sentences"]
-    nearest, others = (
-        [tuple(row) for row in table[columns].to_numpy()] for table in np.split(near, [min(100, len(evidence))])
-    )
+    listed = [tuple(row) for row in near[columns].to_numpy()]
+    n_nearest = min(100, len(evidence))
+    nearest, others = listed[:n_nearest], listed[n_nearest:]
     assert others == [row for row in map(tuple, misses[columns][:100].to_numpy()) if row not in nearest]
     assert others
     record = json.loads((out / "run.json").read_text())
