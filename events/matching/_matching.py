@@ -23,7 +23,15 @@ from corefsample.syntax._schemes import SCHEMES, schemes_of
 from events.lexicon._file import OF
 from events.lexicon._lexicon import Lexicon, LexiconMatches
 from events.matching._matches import ABSENT, DEFAULT, NO_ACTOR, InferredDescription, MentionMatches
-from events.matching._trigger_model import LEARNED, LEAST, LEAST_SCORE, UNLIKELY, PredicateFeatures, load_trigger_model
+from events.matching._trigger_model import (
+    ANY_TYPE,
+    LEARNED,
+    LEAST,
+    LEAST_SCORE,
+    UNLIKELY,
+    PredicateFeatures,
+    load_trigger_model,
+)
 from events.rules._format import NEAR
 from events.rules._rules import BY_RULES, Frame, Phrase, Rule
 
@@ -440,7 +448,7 @@ class RuleReading:
         self._rule = rule
         of_model = rule.trigger_model, rule.encoder, rule.model_checksum
         model = None if rule.trigger_model == BY_RULES else load_trigger_model(*of_model)
-        column = 0 if model is None else model.types.index(rule.event_type)
+        column = 0 if model is None or rule.event_type == ANY_TYPE else model.types.index(rule.event_type)
         frames = [(frame, parse.index.triggers(frame)) for frame in rule.frames]
         of_rule = {token for frame, triggers in frames if frame.name != LEARNED for token in triggers}
 

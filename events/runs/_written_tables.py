@@ -119,10 +119,8 @@ def _write_evidence(file: File, evidence: Evidence, complete: Callable[[pa.Table
             triggers.write_table(escaped_texts(trigger_rows(waiting.filter(pc.invert(is_last)), roles)))
             waiting = waiting.filter(is_last)
         triggers.write_table(escaped_texts(trigger_rows(waiting, roles)))
-    same = nearest.select(["doc_id", "event", *roles]).to_pylist()
-    misses = misses.filter(
-        pa.array([row not in same for row in misses.select(["doc_id", "event", *roles]).to_pylist()])
-    )
+    same, others = (table.select(["doc_id", "event", *roles]).to_pylist() for table in (nearest, misses))
+    misses = misses.filter(pa.array([row not in same for row in others], pa.bool_()))
     pa.csv.write_csv(escaped_texts(pa.concat_tables([nearest, misses])), file("near_half.csv"), _CSV)
 
 

@@ -57,7 +57,7 @@ def test_the_screen_shows_the_path_that_matched_or_the_step_that_failed(call: Ca
 
 def test_training_texts_are_reasons_of_p_where_the_model_has_them(call: Calls, scored: Path, tmp_path: Path) -> None:
     texts = ["Kuwait attacked a ship.", "Cells attack it.", "It rained."], ["attack", "attack", "rain"]
-    model = TriggerModel(("attack",), {0: 0}, np.zeros((1, 1), np.float32), frozenset(["attack", "rain"]))
+    model = TriggerModel(("attack",), {0: 0}, np.zeros((1, 2), np.float32), frozenset(["attack", "rain"]))
     for stored in (compressed_texts(*texts, np.array([[True], [False], [False]]), model.lemmas), b""):
         dataclasses.replace(model, texts=stored).save(tmp_path / "m.npz")
         out = " ".join(call.good("explain", scored, "--triggers", tmp_path / "m.npz", "--doc-id", "counted").split())

@@ -19,7 +19,9 @@ def documents(n: int = 30) -> list:  # type: ignore[type-arg]
 
 
 def counted(recalibration: UncertainRecalibration | None, uncertainty: Any = None) -> EventCounter:
-    counter = EventCounter(period="year", n_samples=400, recalibration=recalibration, uncertainty=uncertainty)
+    counter = EventCounter(
+        triggers="rules", period="year", n_samples=400, recalibration=recalibration, uncertainty=uncertainty
+    )
     counter.update(documents())
     return counter
 
@@ -75,7 +77,7 @@ def test_scores_that_had_the_recalibration_get_its_uncertainty_alone(uncertainty
 
 def test_scores_with_another_recalibration_are_refused() -> None:
     uncertain, other = by_kind(), Recalibration(1.7, 0.4)
-    counter = EventCounter(period="year", n_samples=400, recalibration=uncertain)
+    counter = EventCounter(triggers="rules", period="year", n_samples=400, recalibration=uncertain)
     with error(InputError, place="doc_id"):
         counter.update(other.apply_document(each) for each in documents())
 

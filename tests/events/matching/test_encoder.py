@@ -87,6 +87,6 @@ def test_the_weights_of_the_package_fit_the_shared_encoder() -> None:
     model = tm.load_trigger_model(rule.trigger_model, rule.encoder)
     assert model is not None
     assert model.encoder is not None
-    assert model.of_vectors.shape == (768, len(model.types))
+    assert model.of_vectors.shape == (768, len(model.types) + 1)
     vectors = model.encoder.vectors(["Gunmen", "shot", "nine", "farmers", "."])
     np.testing.assert_allclose(np.linalg.norm(vectors.reshape(5, 2, 384), axis=2), 1.0, atol=1e-5)
