@@ -39,6 +39,7 @@ ROOT = Path(__file__).parents[1]
 SENTENCES = ROOT / ".." / "shared" / "data" / "sentences"
 PIPELINE = ROOT / ".." / "shared" / "models" / "en_core_web_sm"
 N_FOLDS = 4
+BIN_SIZE = 150  # of the curves by type
 
 
 def log_loss(yes: Bools, p: Floats) -> float:
@@ -130,7 +131,7 @@ def left_out(pipeline: str, encoder: str | None, picture: Path | None) -> pd.Dat
     for column, name in enumerate([*TYPES, "all"]):
         chosen = slice(None) if name == "all" else [column]
         truth, q, of_rules = (values[:, chosen].ravel() for values in (yes, p, rule_p))
-        error, curves[name] = calibration_error(q, truth), reliability_curve(q, truth)
+        error, curves[name] = calibration_error(q, truth), reliability_curve(q, truth, bin_size=BIN_SIZE)
         losses = {"log loss": log_loss(truth, q), "of rules": log_loss(truth, of_rules)}
         shares = {"calibration error": error.estimate, "true where P > .8": float(truth[q > 0.8].mean())}
         rows.append(
