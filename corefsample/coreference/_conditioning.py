@@ -177,7 +177,7 @@ class CannotLinks:
             position[self.earlier[pairs]].astype(np.int32),
         )
         probs, new_probs, bounds_of_sets = sets
-        of_part = np.ascontiguousarray(probs[:, links]), np.ascontiguousarray(new_probs[:, part]), bounds_of_sets
+        of_part = probs.take(links, axis=1), new_probs.take(part, axis=1), bounds_of_sets  # faster than an index
         return rows, of_part
 
 

@@ -232,7 +232,8 @@ def recalibrated_scores(
 ) -> Floats:
     """Scores over the temperature minus the bias, plus offsets; raise if one would overflow."""
     with np.errstate(over="ignore"):
-        changed = np.asarray(scores / temperature - new_bias)
+        changed = np.asarray(scores / temperature)
+        changed -= new_bias  # in place: the arrays are large
     if offsets is not None:
         changed += offsets
     if not np.isfinite(changed).all():

@@ -225,7 +225,7 @@ def _row(text: str, lemma: str, upos: str, xpos: str, feats: str, language: Lang
     return np.array(row, np.uint32).tobytes()
 
 
-def word_rows(tokens: Tokens, language: Language | None = None) -> Words32:
+def word_rows(tokens: Tokens, language: Language | None = None, places: Iterable[int] | None = None) -> Words32:
     """Features of the single words of a text; `NeutralParse` has the features of their parse.
 
     Parameters
@@ -234,10 +234,12 @@ def word_rows(tokens: Tokens, language: Language | None = None) -> Words32:
         Words; ``extra`` may have ``xpos`` (Penn tags) and ``feats`` (UD features): strings, None where missing.
     language
         Resources of the language of the words. By default, English.
+    places
+        Tokens that have a row. By default, all.
 
     Returns
     -------
-    array of shape (n_tokens, n_columns), uint32
+    array of shape (n_rows, n_columns), uint32
         One row per token; columns by `Column`.
 
     Raises
@@ -247,7 +249,8 @@ def word_rows(tokens: Tokens, language: Language | None = None) -> Words32:
     """
     xpos, feats = extra_strings(tokens, "xpos"), _with_zeros(tokens, extra_strings(tokens, "feats"))
     owner = repeat(language or load_language(ENGLISH), len(tokens))
-    rows = starmap(_row, zip(tokens.text, tokens.lemma, tokens.upos, xpos, feats, owner, strict=True))
+    words = [*zip(tokens.text, tokens.lemma, tokens.upos, xpos, feats, owner, strict=True)]
+    rows = starmap(_row, words if places is None else map(words.__getitem__, places))
     return np.frombuffer(b"".join(rows), np.uint32).reshape(-1, len(Column)).copy()
 
 
@@ -279,7 +282,7 @@ def mention_kinds(tokens: Tokens, mentions: np.typing.ArrayLike, language: Langu
     """
     language = language or load_language(ENGLISH)
     heads: Ints = np.asarray(mentions, np.int64).reshape(-1, 3)[:, 2]
-    words = word_rows(language.adapted(tokens), language)[heads].astype(np.int64)
+    words = word_rows(language.adapted(tokens), language, heads.tolist()).astype(np.int64)
     upos, kind, person, number, gender = (
         words[:, column] for column in (Column.UPOS, Column.KIND, Column.PERSON, Column.NUMBER, Column.GENDER)
     )

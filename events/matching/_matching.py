@@ -602,6 +602,7 @@ class LemmaIndex:
         self._tokens: dict[str, list[int]] = {}
         for token, lemma in self._lemmas.items():
             self._tokens.setdefault(lemma, []).append(token)
+        self._words = frozenset(self._tokens)  # of two sets, Python iterates over the smaller one
 
     def triggers(self, frame: Frame) -> dict[int, str]:
         """Phrase or lemma of each trigger of a frame, by its token, which has a part of speech of the frame."""
@@ -610,7 +611,7 @@ class LemmaIndex:
             if all(word in self._tokens for word in phrase.words):
                 tokens = self._spans(phrase) if phrase.adjacent else self._connected(phrase)
                 triggers |= {token: " ".join(phrase.words) for token in tokens if token not in triggers}
-        for lemma in frame.lemmas & self._tokens.keys():
+        for lemma in frame.lemmas & self._words:
             triggers |= {token: lemma for token in self._tokens[lemma] if token not in triggers}
         return {token: words for token, words in triggers.items() if self._view.upos[token] in frame.upos}
 

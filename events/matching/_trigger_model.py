@@ -58,9 +58,8 @@ _GOVERNORS = 4  # number of heads above the predicate whose words are features
 Singles = npt.NDArray[np.float32]
 
 
-@lru_cache(maxsize=2**17)
 def feature_hash(feature: str) -> int:
-    """CRC-32 of a feature in UTF-8; lone surrogates are encoded too."""
+    """CRC-32 of a feature in UTF-8; lone surrogates are encoded too. To look it up in a cache would take longer."""
     return crc32(feature.encode("utf-8", "surrogatepass"))
 
 
@@ -206,8 +205,8 @@ class TriggerModel:
 
     def scores(self, features: Iterable[str], rows: Collection[int | None] = ()) -> Singles:
         """Sum of the weights of features and of further rows, each counted once: float32 (n_types,)."""
-        rows = {*map(self.rows.get, map(feature_hash, features)), *rows} - {None}
-        return np.asarray(self.weights[sorted(row for row in rows if row is not None)].sum(axis=0))
+        distinct = {*map(self.rows.get, map(feature_hash, features)), *rows} - {None}
+        return np.asarray(self.weights.take(np.array(sorted(distinct), np.intp), axis=0).sum(axis=0))  # type: ignore[type-var]
 
     def save(self, path: PathLike) -> None:
         """Write the model to a file: 8-bit weights with a scale for each type, and 16-bit weights of vectors."""
