@@ -95,7 +95,7 @@ class DrawnRecalibration:
         at_once = max(1, _MOST_SCORES // max(antecedents.n_candidates, 1))
         for start in range(0, len(used), at_once):
             block = used[start : start + at_once]
-            offsets = None if self.tables is None else self.tables[block].take(columns, axis=1)
+            offsets = None if self.tables is None or columns is None else self.tables[block].take(columns, axis=1)
             parameters = self.temperatures[block, None], self.biases[block, None], offsets
             scores = recalibrated_scores(antecedents.scores, *parameters)
             stream["first_sample"] = first_sample + int(bounds[block[0]])
