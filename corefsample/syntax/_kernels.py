@@ -299,7 +299,9 @@ def phrases(text: ParsedText, clausal: Bools, spans: Ints32) -> int:
             spans[n_found, 2] = h
             n_found += 1
             member = last_member(text, h)
-            if member >= 0:
-                spans[n_found] = start, last_token(text, member, False) + 1, h
+            joined = member >= 0
+            if joined:
+                # Not the literal False, for which last_token would be compiled again.
+                spans[n_found] = start, last_token(text, member, not joined) + 1, h
                 n_found += 1
     return n_found

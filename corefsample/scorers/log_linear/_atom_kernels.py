@@ -6,7 +6,7 @@ Legend as in `corefsample.scorers.log_linear._mention_kernels`.
 import numpy as np
 
 from corefsample._arrays import Bools, Ints32, Words32
-from corefsample._jit import inner_kernel, kernel, kernel_in_place
+from corefsample._jit import inner_kernel, kernel_in_place
 from corefsample.scorers.log_linear import _feature_codes as codes, _mention_kernels as mention_kernels
 from corefsample.scorers.log_linear._feature_codes import Atom, Fact
 from corefsample.scorers.log_linear._mention_kernels import U32, Text, bucket, effective_head
@@ -227,7 +227,8 @@ def fill_governor(text: Text, i: int, clauses: Clauses, atoms: Words32, facts: W
     """Fill who is the subject of the verb that governs the clause of a mention, and of the clause before."""
     subject, conjunction, joined, main = clauses
     h = text.mentions[i, 2]
-    clause = clause_of(text, text.governor[h], subject) if text.governor[h] >= 0 else -1
+    # A sum is a wide integer, so that `clause_of` has one type of argument.
+    clause = clause_of(text, 0 + text.governor[h], subject) if text.governor[h] >= 0 else -1
     first, kind, above, before = clause, 0, -1, -1
     if clause >= 0 and text.link[clause] == Role.CONJUNCT:
         first = text.head[clause]
@@ -272,23 +273,28 @@ def spoken_before(facts: Words32, i: int) -> int:
     return code
 
 
-@kernel
-def encode(text: Text, n_sentences: int, atoms: Words32, facts: Words32) -> None:
-    """Fill atoms (n, n_atoms) and facts (n, N_FACTS), zeros before."""
+@kernel_in_place
+def fill_mentions(
+    text: Text,
+    clauses: Clauses,
+    quoted: Bools,
+    flags: Ints32,
+    open_mentions: Ints32,
+    groups: Ints32,
+    atoms: Words32,
+    facts: Words32,
+) -> None:
+    """Fill all arrays: see `encode`, which allocates them, because a kernel that does takes longer to compile."""
     n = text.mentions.shape[0]
-    quoted, flags = np.zeros(text.sent.shape[0], np.bool_), np.zeros(n_sentences, np.int32)
-    open_mentions, groups = np.zeros(codes.DEEPEST, np.int32), np.zeros(codes.GROUP_OTHER + 1, np.int32)
     fill_sentences(text.words, text.sent, quoted, flags)
-    style, dialogue = text_style(text.words, n_sentences)
-    flag = np.zeros((2, text.sent.shape[0]), np.bool_)
-    subject, main = np.full(text.sent.shape[0], -1, np.int32), np.full(n_sentences, -1, np.int32)
-    clauses = subject, flag[0], flag[1], main
+    style, dialogue = text_style(text.words, flags.shape[0])
     fill_clauses(text, clauses)
     sentence, n_before = -1, 0
     first_persons, second_persons = 0, 0
     n_speakers = 0
     for t in range(text.speaker.shape[0]):
-        n_speakers = max(n_speakers, text.speaker[t])
+        if text.speaker[t] > n_speakers:
+            n_speakers = text.speaker[t]
     for i in range(n):
         s, h = text.mentions[i, 0], text.mentions[i, 2]
         last = effective_head(text, i)
@@ -318,6 +324,15 @@ def encode(text: Text, n_sentences: int, atoms: Words32, facts: Words32) -> None
     fill_nesting(text.mentions, open_mentions, atoms)
     fill_history(facts, atoms)
     fill_salience(facts, groups, atoms)
+
+
+def encode(text: Text, n_sentences: int, atoms: Words32, facts: Words32) -> None:
+    """Fill atoms (n, n_atoms) and facts (n, N_FACTS), zeros before."""
+    n_tokens = len(text.sent)
+    conjunction, joined, quoted = np.zeros((3, n_tokens), np.bool_)
+    clauses = np.full(n_tokens, -1, np.int32), conjunction, joined, np.full(n_sentences, -1, np.int32)
+    lengths = n_sentences, codes.DEEPEST, codes.GROUP_OTHER + 1
+    fill_mentions(text, clauses, quoted, *(np.zeros(length, np.int32) for length in lengths), atoms, facts)
 
 
 @kernel_in_place

@@ -156,7 +156,7 @@ def score_all(
         new_scores[i] = score_row(doc, hashed, i, weights, row, buckets, pair, between, best[i], False)
 
 
-@kernel
+@kernel_in_place
 def score_kept(
     doc: Encoded,
     hashed: Hashed,
@@ -167,15 +167,18 @@ def score_kept(
     dropped: Floats,
     candidates: Ints32,
     scores: Floats,
+    row: Floats,
+    buckets: Words32,
+    pair: Words32,
+    between: Ints32,
+    best: Ints32,
 ) -> int:
     """Fill the candidates of probability min_prob or more, with their scores relative to NEW.
 
     It begins with mention `first` and returns n, or the mention whose candidates might not fit. Fills indptr (n + 1,)
-    and the probability of the candidates left out (n,) too.
+    and the probability of the candidates left out (n,) too. row (n,); the last four are those of `score_row`.
     """
     n: int = doc.mentions.shape[0]
-    row, buckets = np.empty(n), np.empty(most_templates(hashed), np.uint32)
-    pair, between, best = np.zeros(len(PairAtom), np.uint32), np.empty(3, np.int32), np.empty(2, np.int32)
     n_kept = indptr[first]
     for i in range(first, n):
         if n_kept + i > candidates.shape[0]:

@@ -37,7 +37,7 @@ from corefsample.files._atomic import write_bytes
 from corefsample.files._paths import PathLike
 from corefsample.files._reading import one_line, parsed_json
 from corefsample.languages._language import ENGLISH, Language, load_language
-from corefsample.scorers.log_linear import _kernels
+from corefsample.scorers.log_linear import _feature_codes as codes, _kernels
 from corefsample.scorers.log_linear._encoding import LISTS, TemplateSet, encoded, features_hash, is_known
 from corefsample.scorers.protocol import MIN_PROB
 from corefsample.syntax._words import word_hashes
@@ -154,10 +154,14 @@ class AntecedentModel:
         doc = encoded(tokens, mentions, self.vocabulary, self.language, scheme=scheme)
         n = len(doc.mentions)
         indptr, dropped = np.zeros(n + 1, np.int64), np.zeros(n)
-        inputs = doc, self.templates.hashed(doc), self.weights, float(min_prob)
+        hashed = self.templates.hashed(doc)
+        inputs = doc, hashed, self.weights, float(min_prob)
+        buckets = np.empty(max(len(hashed.pronoun.pair), len(hashed.phrase.pair)), np.uint32)
+        pair, between, best = np.zeros(len(codes.PairAtom), np.uint32), np.empty(3, np.int32), np.empty(2, np.int32)
+        buffers = np.empty(n), buckets, pair, between, best
         candidates, scores = np.empty(_ROOM * n, np.int32), np.empty(_ROOM * n)
         first = 0
-        while (first := _kernels.score_kept(*inputs, first, indptr, dropped, candidates, scores)) < n:
+        while (first := _kernels.score_kept(*inputs, first, indptr, dropped, candidates, scores, *buffers)) < n:
             candidates = np.concatenate((candidates, np.empty_like(candidates)))
             scores = np.concatenate((scores, np.empty_like(scores)))
         candidates, scores = candidates[: indptr[n]].copy(), scores[: indptr[n]].copy()

@@ -76,7 +76,7 @@ def phrase_match(doc: Encoded, i: int, k: int) -> int:
     if facts[i, Fact.CORE] == facts[k, Fact.CORE]:
         if n_i == 0 or n_k == 0:
             return codes.M_CORE_BARE
-        return codes.M_CORE_NESTED if shared == min(n_i, n_k) else codes.M_CORE
+        return codes.M_CORE_NESTED if shared == (n_i if n_i < n_k else n_k) else codes.M_CORE
     if facts[i, Fact.LEMMA] == facts[k, Fact.LEMMA] or facts[i, Fact.FORM] == facts[k, Fact.FORM]:
         before_i, before_k = words_before(doc, i), words_before(doc, k)
         if before_i == 0 and before_k == 0:
@@ -247,7 +247,7 @@ def description_bonus_index(doc: Encoded, i: int, k: int, code: int, sentences: 
         return 0
     how = (code - 1) // codes.MATCH_FACTOR
     if how == codes.M_NONE and facts[k, Fact.ACRONYM] != 0 and naming_k == 0:
-        how = description_match(naming, ORGANISATIONS)
+        how = description_match(naming, U32(ORGANISATIONS))
     elif how == codes.M_WITHIN_BARE or how == codes.M_WITHIN:  # "President Ruiz": the president
         how = description_match(naming, naming_k) if facts[k, Fact.CLASS] == codes.CLASS_NAME else how
     elif how == codes.M_NONE and (atoms[k, Atom.KIND] == codes.INDEFINITE or atoms[k, Atom.KIND] == codes.BARE_PLURAL):
