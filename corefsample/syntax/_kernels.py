@@ -302,6 +302,8 @@ def phrases(text: ParsedText, clausal: Bools, spans: Ints32) -> int:
             joined = member >= 0
             if joined:
                 # Not the literal False, for which last_token would be compiled again.
-                spans[n_found] = start, last_token(text, member, not joined) + 1, h
+                spans[n_found, 0] = start
+                spans[n_found, 1] = last_token(text, member, not joined) + 1
+                spans[n_found, 2] = h
                 n_found += 1
     return n_found
