@@ -331,8 +331,9 @@ def encode(text: Text, n_sentences: int, atoms: Words32, facts: Words32) -> None
     n_tokens = len(text.sent)
     conjunction, joined, quoted = np.zeros((3, n_tokens), np.bool_)
     clauses = np.full(n_tokens, -1, np.int32), conjunction, joined, np.full(n_sentences, -1, np.int32)
-    lengths = n_sentences, codes.DEEPEST, codes.GROUP_OTHER + 1
-    fill_mentions(text, clauses, quoted, *(np.zeros(length, np.int32) for length in lengths), atoms, facts)
+    flags, open_mentions = np.zeros(n_sentences, np.int32), np.zeros(codes.DEEPEST, np.int32)
+    groups = np.zeros(codes.GROUP_OTHER + 1, np.int32)
+    fill_mentions(text, clauses, quoted, flags, open_mentions, groups, atoms, facts)
 
 
 @kernel_in_place

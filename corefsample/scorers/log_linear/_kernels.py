@@ -162,21 +162,21 @@ def score_kept(
     hashed: Hashed,
     weights: Floats32,
     min_prob: float,
-    first: int,
-    indptr: Ints,
-    dropped: Floats,
-    candidates: Ints32,
-    scores: Floats,
     row: Floats,
     buckets: Words32,
     pair: Words32,
     between: Ints32,
     best: Ints32,
+    first: int,
+    indptr: Ints,
+    dropped: Floats,
+    candidates: Ints32,
+    scores: Floats,
 ) -> int:
     """Fill the candidates of probability min_prob or more, with their scores relative to NEW.
 
     It begins with mention `first` and returns n, or the mention whose candidates might not fit. Fills indptr (n + 1,)
-    and the probability of the candidates left out (n,) too. row (n,); the last four are those of `score_row`.
+    and the probability of the candidates left out (n,) too. row (n,); buckets to best: see `score_row`.
     """
     n: int = doc.mentions.shape[0]
     n_kept = indptr[first]

@@ -155,13 +155,12 @@ class AntecedentModel:
         n = len(doc.mentions)
         indptr, dropped = np.zeros(n + 1, np.int64), np.zeros(n)
         hashed = self.templates.hashed(doc)
-        inputs = doc, hashed, self.weights, float(min_prob)
         buckets = np.empty(max(len(hashed.pronoun.pair), len(hashed.phrase.pair)), np.uint32)
         pair, between, best = np.zeros(len(codes.PairAtom), np.uint32), np.empty(3, np.int32), np.empty(2, np.int32)
-        buffers = np.empty(n), buckets, pair, between, best
+        inputs = doc, hashed, self.weights, float(min_prob), np.empty(n), buckets, pair, between, best
         candidates, scores = np.empty(_ROOM * n, np.int32), np.empty(_ROOM * n)
         first = 0
-        while (first := _kernels.score_kept(*inputs, first, indptr, dropped, candidates, scores, *buffers)) < n:
+        while (first := _kernels.score_kept(*inputs, first, indptr, dropped, candidates, scores)) < n:
             candidates = np.concatenate((candidates, np.empty_like(candidates)))
             scores = np.concatenate((scores, np.empty_like(scores)))
         candidates, scores = candidates[: indptr[n]].copy(), scores[: indptr[n]].copy()

@@ -104,7 +104,7 @@ def phrase_match(doc: Encoded, i: int, k: int) -> int:
 
 
 @inner_kernel
-def description_match(description: int, name: int) -> int:
+def description_match(description: np.uint32, name: np.uint32) -> int:
     """Code of how a description fits a name: they share a class, may share one, the name's is unknown, or they do not.
 
     "The general" is perhaps Mr. Smith, and not President Smith; "the rebels" are perhaps an acronym.
