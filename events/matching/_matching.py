@@ -30,6 +30,8 @@ from events.matching._trigger_model import (
     LEAST_SCORE,
     UNLIKELY,
     PredicateFeatures,
+    Singles,
+    TriggerModel,
     load_trigger_model,
 )
 from events.rules._format import NEAR
@@ -224,11 +226,20 @@ class ParseReading:
         self._described: dict[tuple[str, ...], _Descriptions] = {}
         self._with_inferred: dict[tuple[tuple[str, ...], bool], _Descriptions] = {}
         self._apart: tuple[Ints32, int, Ints32] | None = None
+        self._learned: dict[TriggerModel, tuple[dict[int, str], Singles]] = {}
 
     @cached_property
     def predicates(self) -> PredicateFeatures:
         """Features of predicates for the trigger model."""
         return PredicateFeatures(self.view, self.sentences.tolist())
+
+    def learned(self, model: TriggerModel, frame: Frame) -> tuple[dict[int, str], Singles]:
+        """Predicates of the frame LEARNED and their scores of all types, computed once for all rules with a model."""
+        if model not in self._learned:
+            triggers = self.index.triggers(frame)
+            scores = [self.predicates.scores(model, token) for token in triggers]
+            self._learned[model] = triggers, np.array(scores).reshape(len(triggers), model.weights.shape[1])
+        return self._learned[model]
 
     def apart(self, names: LexiconMatches, lexicon: Lexicon) -> tuple[Ints32, int, Ints32]:
         """Pairs of mentions that belong to different entities, computed once for all rules.
@@ -449,22 +460,20 @@ class RuleReading:
         of_model = rule.trigger_model, rule.encoder, rule.model_checksum
         model = None if rule.trigger_model == BY_RULES else load_trigger_model(*of_model)
         column = 0 if model is None or rule.event_type == ANY_TYPE else model.types.index(rule.event_type)
-        frames = [(frame, parse.index.triggers(frame)) for frame in rule.frames]
-        of_rule = {token for frame, triggers in frames if frame.name != LEARNED for token in triggers}
-
-        def may_report(token: int) -> bool:
-            """Whether P without conditions, which take long to test and lower P, reaches the least."""
-            return token in of_rule or (
-                model is not None and bool(parse.predicates.scores(model, token)[column] >= LEAST_SCORE)
-            )
-
+        frames = [(frame, parse.index.triggers(frame)) for frame in rule.frames if frame.name != LEARNED]
+        of_rule = {token for _, triggers in frames for token in triggers}
+        learned = [frame for frame in rule.frames if frame.name == LEARNED]
+        if model is not None and learned:
+            predicates, scores = parse.learned(model, learned[0])
+            # P without conditions, which take long to test and lower P, must reach the least.
+            likely = of_rule.union(compress(predicates, scores[:, column] >= LEAST_SCORE))
+            frames.append((learned[0], {token: words for token, words in predicates.items() if token in likely}))
         # The ends of paths need not be heads of mentions.
         self.candidates = [
             TriggerCandidate(token, words, frame, tuple(follow_each(paths, parse.view, token) for paths in of_roles))
             for frame, triggers in frames
             for of_roles in [[frame.roles.get(role, {}).get(parse.scheme, ()) for role in rule.event]]
             for token, words in triggers.items()
-            if frame.name != LEARNED or may_report(token)
         ]
         by_token: dict[int, Instances] = {}
         for candidate in self.candidates:
