@@ -177,7 +177,8 @@ class CannotLinks:
             position[self.earlier[pairs]].astype(np.int32),
         )
         probs, new_probs, bounds_of_sets = sets
-        of_part = probs.take(links, axis=1), new_probs.take(part, axis=1), bounds_of_sets  # faster than an index
+        of_links = probs if len(links) == probs.shape[1] else probs.take(links, axis=1)  # most parts have all links
+        of_part = of_links, new_probs.take(part, axis=1), bounds_of_sets
         return rows, of_part
 
 
@@ -469,8 +470,9 @@ def _chained(
         steps, stream = proposals.steps(probs[p], new_probs[p]), first_chain + chain
         is_exact &= bool(kernels.first_choices(rows, steps, key, stream, n_tries, start))
     labels = np.empty((n_mentions, len(numbers)), np.int32)
+    # A copy can be written to, as the kernel is compiled for.
     kernels.run_chains(
-        *(rows, conflicts, probs, new_probs, numbers, tops, pairs, key, first_chain, _STEPS, starts, labels)
+        *(rows, conflicts, probs.copy(), new_probs, numbers, tops, pairs, key, first_chain, _STEPS, starts, labels)
     )
     return labels[:, before:], is_exact
 
