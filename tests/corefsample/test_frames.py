@@ -10,14 +10,7 @@ from hypothesis import given
 from strategies.documents import Lists, antecedent_lists
 
 import corefsample
-from corefsample import (
-    AntecedentDistribution,
-    Recalibration,
-    ScoredDocument,
-    clustering_scores,
-    metric_posterior,
-    sample_clusterings,
-)
+import corefsample as cs
 from corefsample.calibration import calibration_error
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._batch import DocumentBatch
@@ -28,7 +21,7 @@ from corefsample.tagging import LinearChain
 
 @given(antecedent_lists())
 def test_every_candidate_has_a_row_and_every_mention_one_of_new(lists: Lists) -> None:
-    distribution = AntecedentDistribution.from_lists(*lists)
+    distribution = cs.AntecedentDistribution.from_lists(*lists)
     table = distribution.to_frame()
     rows = list(zip(table["mention"], table["antecedent"], table["score"], table["probability"], strict=True))
     expected = []
@@ -40,12 +33,12 @@ def test_every_candidate_has_a_row_and_every_mention_one_of_new(lists: Lists) ->
     assert rows == expected
 
 
-def document(gold: list[int | str | None] | None, with_tokens: bool) -> ScoredDocument:
+def document(gold: list[int | str | None] | None, with_tokens: bool) -> cs.ScoredDocument:
     words = ["The", "army", "it"]
     tokens = Tokens(words, words, ["X"] * 3, ["x"] * 3, [1, -1, 1], [0, 0, 0], {"xpos": ["a", "b", "c"]})
-    antecedents = AntecedentDistribution.from_lists([[], [0]], [[], [0.0]])
+    antecedents = cs.AntecedentDistribution.from_lists([[], [0]], [[], [0.0]])
     spans = np.array([[0, 2, 1], [2, 3, 2]])
-    return ScoredDocument("d", spans, antecedents, tokens=tokens if with_tokens else None, gold=gold)
+    return cs.ScoredDocument("d", spans, antecedents, tokens=tokens if with_tokens else None, gold=gold)
 
 
 def test_a_document_has_a_row_a_mention() -> None:
@@ -59,21 +52,24 @@ def test_a_document_has_a_row_a_mention() -> None:
 
 def results() -> list[object]:
     made = document([1, 1], True)
-    samples, error = sample_clusterings(made.antecedents, n_samples=9), calibration_error([0.1, 0.9], [0, 1], n_bins=1)
-    posterior, scores = metric_posterior([1, 1], samples), clustering_scores([1, 1], [1, 1])
+    samples, error = (
+        cs.sample_clusterings(made.antecedents, n_samples=9),
+        calibration_error([0.1, 0.9], [0, 1], n_bins=1),
+    )
+    posterior, scores = cs.metric_posterior([1, 1], samples), cs.clustering_scores([1, 1], [1, 1])
     scored = [scores, posterior, error, error.bins]
     summaries = [document_links(made), entity_count_posterior(made)]
     documents = [made, made.tokens, AnnotatedDocument.from_scored(made), DocumentBatch.of([made])]
     chain = LinearChain.from_scores([[0.0, 0.0]], np.zeros((2, 2)))
     distributions = [made.antecedents, samples, chain]
-    return [*documents, *distributions, *scored, *summaries, Recalibration(2.0)]
+    return [*documents, *distributions, *scored, *summaries, cs.Recalibration(2.0)]
 
 
 @pytest.mark.parametrize("result", results(), ids=lambda result: type(result).__name__)
 def test_a_result_is_described_in_a_few_lines_and_shown_in_a_notebook(result: object) -> None:
     assert repr(result).startswith(f"{type(result).__name__}(")
     assert len(repr(result).splitlines()) <= 5
-    if isinstance(result, Recalibration | type(DocumentBatch.of([]))):  # no table
+    if isinstance(result, cs.Recalibration | type(DocumentBatch.of([]))):  # no table
         return
     text = result._repr_html_()  # type: ignore[attr-defined]
     tags = re.findall(r"<(/?)(\w+)", text)

@@ -13,16 +13,7 @@ from references import coreference as references
 from strategies.documents import Lists, antecedent_lists, mild_scores, one_word_document
 
 from corefsample import AntecedentDistribution, ParameterError, Tokens, link_marginals
-from corefsample.adapters import drop_unlinked, linked_probabilities
-from corefsample.adapters._links import (
-    METADATA,
-    float_matrix,
-    int_matrix,
-    links_from_square,
-    links_from_top,
-    parse_heads,
-    scored_document,
-)
+from corefsample.adapters import _links as adapter_links, drop_unlinked, linked_probabilities
 
 INF = math.inf
 
@@ -53,8 +44,8 @@ def charts(draw: st.DrawFn) -> tuple[list[list[float]], list[float]]:
 def test_probabilities_are_the_softmax_of_what_is_not_masked(chart: Any) -> None:
     scores, new = chart
     n = len(new)
-    links = links_from_square("scores", float_matrix("scores", scores), np.array(new))
-    document = scored_document("test", links, np.array([(i, i + 1) for i in range(n)]), doc_id="a")
+    links = adapter_links.links_from_square("scores", adapter_links.float_matrix("scores", scores), np.array(new))
+    document = adapter_links.scored_document("test", links, np.array([(i, i + 1) for i in range(n)]), doc_id="a")
     for i, row in enumerate(softmax_rows(scores, new)):
         candidates, probs = document.antecedents.row(i)
         assert candidates.tolist() == [j for j in sorted(row) if j >= 0]
@@ -63,7 +54,7 @@ def test_probabilities_are_the_softmax_of_what_is_not_masked(chart: Any) -> None
 
 
 def top_k(scores: Any, antecedents: Any, new: Any) -> AntecedentDistribution:
-    return links_from_top(np.column_stack((new, scores)), antecedents, len(new), "mention")
+    return adapter_links.links_from_top(np.column_stack((new, scores)), antecedents, len(new), "mention")
 
 
 @given(charts(), st.randoms(use_true_random=False))
@@ -73,7 +64,7 @@ def test_the_order_of_candidates_changes_nothing(chart: Any, random: Any) -> Non
     scores[np.triu_indices(n)] = -INF
     orders = np.array([random.sample(range(n), n) for _ in range(n)])
     shuffled = top_k(np.take_along_axis(scores, orders, 1), orders, new)
-    plain = links_from_square("scores", scores, new)
+    plain = adapter_links.links_from_square("scores", scores, new)
     for name in ("indptr", "antecedents", "scores"):
         np.testing.assert_array_equal(getattr(shuffled, name), getattr(plain, name))
 
@@ -117,14 +108,14 @@ class Tensor:
 
 
 def test_a_tensor_is_copied_from_its_device() -> None:
-    assert float_matrix("s", Tensor([[1.5, -INF]])).tolist() == [[1.5, -INF]]
+    assert adapter_links.float_matrix("s", Tensor([[1.5, -INF]])).tolist() == [[1.5, -INF]]
 
 
 BAD_ARRAYS = [
-    (float_matrix, np.zeros((2, 3, 4)), "s"),
-    (float_matrix, [[0.0, math.nan]], "s[0][1]"),
-    *((float_matrix, value, "s") for value in ([["x"]], [[0.0], [0.0, 1.0]])),
-    (int_matrix, [[0.5]], "s"),
+    (adapter_links.float_matrix, np.zeros((2, 3, 4)), "s"),
+    (adapter_links.float_matrix, [[0.0, math.nan]], "s[0][1]"),
+    *((adapter_links.float_matrix, value, "s") for value in ([["x"]], [[0.0], [0.0, 1.0]])),
+    (adapter_links.int_matrix, [[0.5]], "s"),
 ]
 
 
@@ -143,13 +134,13 @@ def test_mentions_are_sorted_by_start_then_longest_first_and_reversed_links_are_
     two = math.log(2)
     square = np.full((4, 4), -INF)
     square[1, 0], square[2, :2], square[3, :3] = two, [0, two], [0, two, two]
-    links = links_from_square("s", square, np.zeros(4))
-    document = scored_document("test", links, np.array([(0, 1), (2, 4), (2, 6), (8, 9)]), doc_id="a")
+    links = adapter_links.links_from_square("s", square, np.zeros(4))
+    document = adapter_links.scored_document("test", links, np.array([(0, 1), (2, 4), (2, 6), (8, 9)]), doc_id="a")
     assert document.mentions.tolist() == [[0, 1, 0], [2, 6, 5], [2, 4, 3], [8, 9, 8]]
     rows = [tuple(array.tolist() for array in document.antecedents.row(i)) for i in range(4)]
     assert [candidates for candidates, _ in rows] == [[], [0], [0], [0, 1, 2]]
     np.testing.assert_allclose(np.concatenate([probs for _, probs in rows]), [1 / 2, 2 / 3, 1 / 6, 2 / 6, 2 / 6])
-    assert document.metadata[METADATA] == {
+    assert document.metadata[adapter_links.METADATA] == {
         "system": "test",
         "rows_without_span": 0,
         "links_without_span": 0,
@@ -165,8 +156,8 @@ def test_the_result_is_the_distribution_given_that_no_removed_link_was_chosen(ch
     n = len(new)
     place = st.tuples(st.integers(0, 4), st.integers(1, 3)).map(lambda pair: (pair[0], pair[0] + pair[1]))
     pairs = data.draw(st.lists(place, min_size=n, max_size=n))
-    links = links_from_square("s", float_matrix("s", scores), np.array(new))
-    document = scored_document("test", links, np.array(pairs), doc_id="a")
+    links = adapter_links.links_from_square("s", adapter_links.float_matrix("s", scores), np.array(new))
+    document = adapter_links.scored_document("test", links, np.array(pairs), doc_id="a")
     order = sorted(range(n), key=lambda m: (pairs[m][0], -pairs[m][1], m))
     assert document.mentions[:, :2].tolist() == [list(pairs[m]) for m in order]
     removed = 0.0
@@ -179,14 +170,14 @@ def test_the_result_is_the_distribution_given_that_no_removed_link_was_chosen(ch
         assert candidates.tolist() == sorted(stay)
         if left > 1e-6:  # below, rounding of the sum shows
             np.testing.assert_allclose(probs, [stay[j] / left for j in sorted(stay)], rtol=1e-9, atol=1e-12)
-    assert document.metadata[METADATA]["left_out_mass"] == pytest.approx(removed, abs=1e-9)
+    assert document.metadata[adapter_links.METADATA]["left_out_mass"] == pytest.approx(removed, abs=1e-9)
 
 
 @pytest.mark.parametrize(("start", "end"), [(3, 3), (-1, 3)])
 def test_bad_spans_are_rejected_by_their_row(start: int, end: int) -> None:
-    links = links_from_square("s", np.zeros((2, 2)), np.zeros(2))
+    links = adapter_links.links_from_square("s", np.zeros((2, 2)), np.zeros(2))
     with pytest.raises(ParameterError) as caught:
-        scored_document("test", links, np.array([(0, 1), (start, end)]), doc_id="a")
+        adapter_links.scored_document("test", links, np.array([(0, 1), (start, end)]), doc_id="a")
     assert str(caught.value) == f"spans[1] must have 0 <= start < end, got start {start} and end {end} (exclusive)"
 
 
@@ -204,13 +195,13 @@ def parsed(heads: list[int]) -> Tokens:
 def test_a_head_is_the_first_token_whose_own_head_lies_outside() -> None:
     starts, ends = np.array([0, 2, 4, 0, 3]), np.array([4, 4, 7, 7, 5])
     # "the president of France", "of France", "and his wife", all of it, "France and" (both have heads outside)
-    assert parse_heads(starts, ends, parsed(HEADS)).tolist() == [1, 3, 6, 1, 3]
+    assert adapter_links.parse_heads(starts, ends, parsed(HEADS)).tolist() == [1, 3, 6, 1, 3]
 
 
 def test_a_head_is_the_last_token_where_nothing_is_parsed() -> None:
     starts, ends = np.array([0, 2]), np.array([4, 3])
-    assert parse_heads(starts, ends, None).tolist() == [3, 2]
-    assert parse_heads(starts, ends, parsed([-1] * 7)).tolist() == [3, 2]
+    assert adapter_links.parse_heads(starts, ends, None).tolist() == [3, 2]
+    assert adapter_links.parse_heads(starts, ends, parsed([-1] * 7)).tolist() == [3, 2]
 
 
 # --- mentions that are hardly ever linked ----------------------------------------------------------------------

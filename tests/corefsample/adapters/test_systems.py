@@ -11,15 +11,7 @@ import pytest
 from expected_errors import error
 from spacy_stubs import stub_doc
 
-from corefsample import ParameterError, Tokens, map_clustering
-from corefsample.adapters import (
-    from_corpipe,
-    from_e2e,
-    from_fastcoref,
-    from_spacy_experimental,
-    from_stanza,
-    recorded_stanza_scores,
-)
+from corefsample import ParameterError, Tokens, adapters as system_adapters, map_clustering
 from corefsample.adapters._systems import StanzaScores
 
 INF = math.inf
@@ -49,7 +41,7 @@ PREVIOUS = [0, 2, 3]
 def corpipe(**changes: Any) -> Any:
     arguments = {"charts": CHARTS, "mentions": PREDICTED, "n_previous": PREVIOUS, "sentence_lengths": LENGTHS}
     arguments |= {"label_smoothing": 0.0} | changes
-    return from_corpipe(arguments.pop("charts"), arguments.pop("mentions"), doc_id="a", **arguments)
+    return system_adapters.from_corpipe(arguments.pop("charts"), arguments.pop("mentions"), doc_id="a", **arguments)
 
 
 def test_charts_of_sentences_make_one_document() -> None:
@@ -125,7 +117,7 @@ LINKS = {(1, 0): 1.5, (2, 0): -0.5, (2, 1): 0.5, (3, 0): -1.0, (3, 2): 2.0}
 )
 def test_masked_candidates_are_left_out(mask: float, dtype: str) -> None:
     antecedents, scores = coarse_to_fine(mask, dtype)
-    document = from_e2e(SPANS, antecedents, scores, doc_id="a")
+    document = system_adapters.from_e2e(SPANS, antecedents, scores, doc_id="a")
     assert links(document) == LINKS
     assert document.mentions.tolist() == [[0, 1, 0], [2, 4, 3], [5, 6, 5], [7, 10, 9]]
 
@@ -133,7 +125,7 @@ def test_masked_candidates_are_left_out(mask: float, dtype: str) -> None:
 def test_a_repeated_span_is_padding() -> None:
     spans = np.array([[0, 0], [2, 3], [5, 5], [0, 0]])
     antecedents, scores = coarse_to_fine(-INF)
-    document = from_e2e(spans, antecedents, scores, doc_id="a")
+    document = system_adapters.from_e2e(spans, antecedents, scores, doc_id="a")
     assert links(document) == {(1, 0): 1.5, (2, 0): -0.5, (2, 1): 0.5}
     assert document.metadata["adapter"]["rows_without_span"] == 1
 
@@ -141,7 +133,7 @@ def test_a_repeated_span_is_padding() -> None:
 def test_word_pieces_become_whole_tokens() -> None:
     antecedents, scores = coarse_to_fine(-INF)
     pieces = [0, 0, 1, 1, 2, 3, 3, 4, 5, 6]  # spans [0,0], [2,3], [5,5], [7,9] of pieces
-    document = from_e2e(SPANS, antecedents, scores, doc_id="a", piece_tokens=pieces)
+    document = system_adapters.from_e2e(SPANS, antecedents, scores, doc_id="a", piece_tokens=pieces)
     assert document.mentions[:, :2].tolist() == [[0, 1], [1, 2], [3, 4], [4, 7]]
 
 
@@ -158,7 +150,7 @@ BAD = [
 @pytest.mark.parametrize(("arrays", "options", "words"), BAD)
 def test_bad_input_is_rejected_with_a_reason(arrays: Any, options: Any, words: str) -> None:
     with pytest.raises(ParameterError) as caught:
-        from_e2e(*arrays, doc_id="a", **options)
+        system_adapters.from_e2e(*arrays, doc_id="a", **options)
     assert str(caught.value) == words
 
 
@@ -208,7 +200,7 @@ def result(**changes: Any) -> CorefResult:
 
 
 def test_the_last_column_is_new_and_rows_without_words_are_left_out() -> None:
-    document = from_fastcoref(result(), offsets=OFFSETS, doc_id="a")
+    document = system_adapters.from_fastcoref(result(), offsets=OFFSETS, doc_id="a")
     assert document.mentions.tolist() == [[0, 1, 0], [2, 3, 2], [4, 5, 4]]
     assert document.antecedents.antecedents.tolist() == [0, 0, 1]
     assert document.antecedents.scores.tolist() == [-3.0, 4.0, 1.0]
@@ -227,14 +219,14 @@ def test_words_instead_of_a_text_need_no_offsets() -> None:
     by_word = {
         key: (row, span and {0: (0, 1), 8: (2, 3), 13: (4, 5)}[span[0]]) for key, (row, span) in char_map().items()
     }
-    document = from_fastcoref(result(text=words, char_map=by_word), doc_id="a")
+    document = system_adapters.from_fastcoref(result(text=words, char_map=by_word), doc_id="a")
     assert document.mentions.tolist() == [[0, 1, 0], [2, 3, 2], [4, 5, 4]]
     blank = [""] * 7
     tokens = Tokens(["Anne", *words[1:]], blank, blank, blank, np.full(7, -1), np.zeros(7, int))
     with pytest.raises(
         ParameterError, match=r"^tokens must be of the words that fastcoref read \(\['Ann', .*got \['Anne'"
     ):
-        from_fastcoref(result(text=words, char_map=by_word), tokens, doc_id="a")
+        system_adapters.from_fastcoref(result(text=words, char_map=by_word), tokens, doc_id="a")
 
 
 @pytest.mark.parametrize(
@@ -249,12 +241,12 @@ def test_words_instead_of_a_text_need_no_offsets() -> None:
 )
 def test_characters_become_whole_tokens(characters: Key, span: list[int] | None) -> None:
     offsets = [(0, 3), (4, 8), (8, 9), (10, 12)]
-    document = from_fastcoref(result(char_map={(1, 1): (1, characters)}), offsets=offsets, doc_id="a")
+    document = system_adapters.from_fastcoref(result(char_map={(1, 1): (1, characters)}), offsets=offsets, doc_id="a")
     assert document.mentions[:, :2].tolist() == ([] if span is None else [span])
 
 
 def test_a_spacy_doc_gives_offsets_tokens_and_parse() -> None:
-    document = from_fastcoref(
+    document = system_adapters.from_fastcoref(
         result(), stub_doc(TEXT, ["Ann", "saw", "Bob", ".", "She", "left", "."], [0] * 7, (0, 4)), doc_id="a"
     )
     assert document.mentions.tolist() == [[0, 1, 0], [2, 3, 2], [4, 5, 4]]
@@ -280,7 +272,7 @@ CASES = [
 @pytest.mark.parametrize(("changes", "options", "rule"), CASES)
 def test_bad_results_are_rejected_with_a_reason(changes: Any, options: Any, rule: str) -> None:
     with pytest.raises(ParameterError, match=f"^{re.escape(rule)}"):
-        from_fastcoref(result(**changes), **({"offsets": OFFSETS, "doc_id": "a"} | options))
+        system_adapters.from_fastcoref(result(**changes), **({"offsets": OFFSETS, "doc_id": "a"} | options))
 
 
 # --- scores of words --------------------------------------------------------------------------------------
@@ -304,7 +296,7 @@ def stanza_document() -> Any:
 
 
 def test_scores_are_relative_to_the_dummy_which_is_not_quite_zero() -> None:
-    document = from_spacy_experimental(doc(), (SCORES, INDICES), doc_id="a")
+    document = system_adapters.from_spacy_experimental(doc(), (SCORES, INDICES), doc_id="a")
     assert document.mentions.tolist() == [[0, 1, 0], [1, 2, 1], [2, 3, 2], [3, 4, 3]]
     assert document.antecedents.antecedents.tolist() == [0, 0, 1, 0, 2]
     expected = np.array([0.75, -2.0, 1.0, 3.0, -1.0]) - float(EPS)
@@ -315,7 +307,7 @@ def test_scores_are_relative_to_the_dummy_which_is_not_quite_zero() -> None:
 
 def test_known_spans_widen_their_heads_and_reverse_links() -> None:
     # "His mother" now comes before "His": its link to it goes, and that is all that does
-    document = from_spacy_experimental(doc(), (SCORES, INDICES), doc_id="a", spans={1: (0, 2)})
+    document = system_adapters.from_spacy_experimental(doc(), (SCORES, INDICES), doc_id="a", spans={1: (0, 2)})
     assert document.mentions.tolist() == [[0, 2, 1], [0, 1, 0], [2, 3, 2], [3, 4, 3]]
     assert document.antecedents.indptr.tolist() == [0, 0, 0, 2, 4]
     assert document.antecedents.antecedents.tolist() == [0, 1, 1, 2]
@@ -326,16 +318,16 @@ def test_known_spans_widen_their_heads_and_reverse_links() -> None:
 
 
 def test_a_doc_too_short_to_be_scored_needs_no_prediction() -> None:
-    assert from_spacy_experimental(stub_doc("His", ["His"], [0]), None, doc_id="a").antecedents.new_probs.tolist() == [
-        1.0
-    ]
+    assert system_adapters.from_spacy_experimental(
+        stub_doc("His", ["His"], [0]), None, doc_id="a"
+    ).antecedents.new_probs.tolist() == [1.0]
 
 
 def test_stanzas_two_columns_in_front_are_both_new() -> None:
     # "begins an entity" has log 3, "no mention" log 1 (nearly): NEW is log 4
     start = np.full((4, 1), np.log(3.0), np.float32)
-    both = from_stanza(stanza_document(), (np.hstack((start, SCORES)), INDICES), doc_id="a")
-    one = from_stanza(stanza_document(), (SCORES, INDICES), doc_id="a")
+    both = system_adapters.from_stanza(stanza_document(), (np.hstack((start, SCORES)), INDICES), doc_id="a")
+    one = system_adapters.from_stanza(stanza_document(), (SCORES, INDICES), doc_id="a")
     np.testing.assert_allclose(both.antecedents.scores, one.antecedents.scores - np.log(4.0), atol=1e-6)
     assert both.tokens is not None
     assert both.tokens.head.tolist() == [1, -1, -1, 2]
@@ -380,7 +372,7 @@ def test_the_hooks_record_scores_antecedents_and_spans_and_are_removed(level: st
     source = {"pipeline": SimpleNamespace(processors={"coref": processor}), "processor": processor, "model": model}[
         level
     ]
-    with recorded_stanza_scores(source) as records:
+    with system_adapters.recorded_stanza_scores(source) as records:
         model.run({})
         model.run({}, use_gold_spans_for_zeros=True)
     model.run({})
@@ -390,9 +382,9 @@ def test_the_hooks_record_scores_antecedents_and_spans_and_are_removed(level: st
     assert isinstance(records[0], StanzaScores)
     np.testing.assert_array_equal(records[0].antecedents, INDICES)
     np.testing.assert_array_equal(records[0].scores, SCORES)
-    document = from_stanza(stanza_document(), records[0], doc_id="a")
+    document = system_adapters.from_stanza(stanza_document(), records[0], doc_id="a")
     assert document.mentions.tolist() == [[0, 2, 1], [0, 1, 0], [2, 3, 2], [3, 4, 3]]
-    words = from_stanza(stanza_document(), records[0], doc_id="a", spans={})
+    words = system_adapters.from_stanza(stanza_document(), records[0], doc_id="a", spans={})
     assert words.mentions.tolist() == [[0, 1, 0], [1, 2, 1], [2, 3, 2], [3, 4, 3]]
 
 
@@ -405,9 +397,9 @@ BAD_WORDS = [
 @pytest.mark.parametrize(("prediction", "options", "rule"), BAD_WORDS)
 def test_bad_scores_of_words_are_rejected_with_a_reason(prediction: Any, options: Any, rule: str) -> None:
     with pytest.raises(ParameterError, match=f"^{re.escape(rule)}"):
-        from_spacy_experimental(doc(), prediction, doc_id="a", **options)
+        system_adapters.from_spacy_experimental(doc(), prediction, doc_id="a", **options)
 
 
 def test_scores_of_other_columns_are_rejected() -> None:
     with pytest.raises(ParameterError, match="must have 1 or 2 more columns than antecedents"):
-        from_stanza(stanza_document(), (SCORES[:, 1:], INDICES), doc_id="a")
+        system_adapters.from_stanza(stanza_document(), (SCORES[:, 1:], INDICES), doc_id="a")

@@ -16,25 +16,10 @@ from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.figure import Figure
 from strategies.documents import one_word_document
 
-from corefsample import (
-    AntecedentDistribution,
-    ParameterError,
-    ScoredDocument,
-    link_tables,
-    metric_posterior,
-    sample_clusterings,
-)
+import corefsample as cs
+from corefsample import plots as figures
 from corefsample.calibration import ReliabilityCurve, calibration_error, reliability_curve
 from corefsample.links import calibrate_links
-from corefsample.plots import (
-    calibration_error_dots,
-    link_heat_map,
-    link_network,
-    plot,
-    reliability_axes,
-    reliability_figure,
-    save_figure,
-)
 from corefsample.plots.clusterings import entity_count_bars
 from corefsample.plots.style import legible
 from corefsample.summaries import credible_ball, document_links, entity_count_posterior, point_estimate
@@ -58,7 +43,7 @@ def texts(ax: Axes) -> list[str]:
 def test_points_lie_at_mean_prediction_and_share() -> None:
     ax = Figure().subplots()
     drawn = curve()
-    assert reliability_axes(ax, {"model": drawn}) is ax
+    assert figures.reliability_axes(ax, {"model": drawn}) is ax
     diagonal, points = ax.lines
     assert diagonal.get_xydata().tolist() == [[0, 0], [1, 1]]  # type: ignore[union-attr]
     np.testing.assert_array_equal(points.get_xdata(), drawn.bins.mean_q)
@@ -70,7 +55,7 @@ def test_points_lie_at_mean_prediction_and_share() -> None:
 
 def test_the_distribution_of_predictions_is_the_share_at_or_above() -> None:
     drawn = curve()
-    _, below = reliability_figure({"model": drawn}).axes
+    _, below = figures.reliability_figure({"model": drawn}).axes
     (steps,) = below.lines
     # 200 pairs in 4 adaptive bins of 50.
     assert drawn.bins.share_above.tolist() == [1.0, 0.75, 0.5, 0.25]
@@ -102,7 +87,7 @@ def labels(ax: Axes) -> list[str]:
 def test_errors_of_tags_are_dots_with_their_intervals() -> None:
     errors = tag_errors()
     ax = Figure().subplots()
-    assert calibration_error_dots(errors, ax=ax) is ax
+    assert figures.calibration_error_dots(errors, ax=ax) is ax
     assert [x for x, _ in dots(ax)] == errors["error"].tolist()
     assert bars(ax) == [[low, high] for low, high in zip(errors["lower"], errors["upper"], strict=True)]
     assert labels(ax) == ["t0", "t1", "t2"]
@@ -112,7 +97,7 @@ def test_errors_of_tags_are_dots_with_their_intervals() -> None:
 
 def test_a_group_without_a_score_keeps_its_row() -> None:
     table = pd.DataFrame({"group": [1, 2], "error": [0.1, np.nan], "lower": np.nan, "upper": np.nan})
-    ax = calibration_error_dots(table)
+    ax = figures.calibration_error_dots(table)
     assert labels(ax) == ["1", "2"]
     assert "no score" in texts(ax)
     assert "interval" not in ax.get_xlabel()
@@ -124,27 +109,27 @@ def test_models_by_name_are_compared() -> None:
     errors = {
         name: calibration_error(q**power, rng.random(400) < q, bin_size=50) for name, power in (("a", 1), ("b", 3))
     }
-    ax = calibration_error_dots(errors)
+    ax = figures.calibration_error_dots(errors)
     assert [x for x, _ in dots(ax)] == [each.estimate for each in errors.values()]
     assert bars(ax) == [[each.lower, each.upper] for each in errors.values()]
     assert labels(ax) == ["a", "b"]
 
 
 def test_many_rows_are_cut_off_and_counted() -> None:
-    ax = calibration_error_dots(tag_errors(100), most=7)
+    ax = figures.calibration_error_dots(tag_errors(100), most=7)
     assert len(dots(ax)) == 7
     assert "the first 7 of 100" in ax.get_xlabel()
-    with error(ParameterError, "most"):
-        calibration_error_dots(tag_errors(), most=0)
+    with error(cs.ParameterError, "most"):
+        figures.calibration_error_dots(tag_errors(), most=0)
 
 
 def test_no_error_is_stated_and_no_column_or_curve_raises() -> None:
-    with error(ParameterError, "curves"):
-        reliability_axes(Figure().subplots(), {})
-    assert texts(calibration_error_dots({})) == ["No calibration error to draw."]
+    with error(cs.ParameterError, "curves"):
+        figures.reliability_axes(Figure().subplots(), {})
+    assert texts(figures.calibration_error_dots({})) == ["No calibration error to draw."]
     for columns in ({"error": [0.1]}, {"group": ["a"], "error": [0.1], "lower": [0.1]}):
-        with error(ParameterError, "errors"):
-            calibration_error_dots(pd.DataFrame(columns))
+        with error(cs.ParameterError, "errors"):
+            figures.calibration_error_dots(pd.DataFrame(columns))
 
 
 # --- style ----------------------------------------------------------------------------------------
@@ -169,10 +154,12 @@ def test_unusual_names_are_saved_without_a_warning_and_svg_keeps_them(kind: str,
     names = ["$x_{$ 5", "$a^ $", "\\frac$$", "_hidden", "日本 👨‍👩‍👧 😀", "<b>&\"'", "\u202eabc", "ﷺ", "שלום"]
     figure = Figure(figsize=(12, 6), layout="constrained")
     left, right = figure.subfigures(1, 2)
-    reliability_figure(dict.fromkeys(names, curve()), title=names[0], fig=left)
-    calibration_error_dots(dict.fromkeys(names, calibration_error([0.5], [1])), ax=right.subplots(), title=names[4])
+    figures.reliability_figure(dict.fromkeys(names, curve()), title=names[0], fig=left)
+    figures.calibration_error_dots(
+        dict.fromkeys(names, calibration_error([0.5], [1])), ax=right.subplots(), title=names[4]
+    )
     path = tmp_path / f"odd.{kind}"
-    save_figure(figure, path)
+    figures.save_figure(figure, path)
     if kind == "svg":
         texts_of_file = ElementTree.parse(path).iter("{http://www.w3.org/2000/svg}text")
         assert {"<b>&\"'", "שלום"} <= {"".join(each.itertext()) for each in texts_of_file}
@@ -181,7 +168,7 @@ def test_unusual_names_are_saved_without_a_warning_and_svg_keeps_them(kind: str,
 def test_pictures_leave_pyplot_alone() -> None:
     from matplotlib import pyplot
 
-    calibration_error_dots(tag_errors())
+    figures.calibration_error_dots(tag_errors())
     assert pyplot.get_fignums() == []
 
 
@@ -192,19 +179,19 @@ def test_a_script_without_a_font_is_named_with_the_font_to_install(
     monkeypatch.setattr(font_manager.fontManager, "ttflist", shipped)
     figure = Figure()
     figure.suptitle("\u4e2d\u56fd")
-    save_figure(figure, tmp_path / "a.png")
+    figures.save_figure(figure, tmp_path / "a.png")
     assert (tmp_path / "a.png").stat().st_size
     assert [text for text in caplog.messages if text.endswith("install Noto Sans CJK")]
     caplog.clear()
     figure.suptitle("China")
-    save_figure(figure, tmp_path / "a.png")
+    figures.save_figure(figure, tmp_path / "a.png")
     assert caplog.records == []
 
 
 # --- pictures of one document -----------------------------------------------------------------------------
 
 
-def document(n: int = 6) -> ScoredDocument:
+def document(n: int = 6) -> cs.ScoredDocument:
     """Mentions of one token; 2 probably corefers with 0, 3 with 1, and 4 possibly with 0."""
     antecedents = [[], [], [0], [1], [0]] + [[] for _ in range(5, n)]
     scores = [[], [], [3.0], [2.0], [-0.5]] + [[] for _ in range(5, n)]
@@ -222,7 +209,7 @@ def empty() -> DocumentLinks:
 def test_the_heat_map_shows_the_marginals_in_the_order_of_the_entities() -> None:
     links = document_links(document())
     ax = Figure().subplots()
-    assert link_heat_map(links, ax=ax) is ax
+    assert figures.link_heat_map(links, ax=ax) is ax
     (image,) = ax.images
     np.testing.assert_array_equal(image.get_array(), links.marginals)
     assert image.get_clim() == (0.0, 1.0)
@@ -232,7 +219,7 @@ def test_the_heat_map_shows_the_marginals_in_the_order_of_the_entities() -> None
     assert len(ax.figure.axes) == 2  # with the bar of the colours
 
 
-@pytest.mark.parametrize("draw", [link_heat_map, link_network])
+@pytest.mark.parametrize("draw", [figures.link_heat_map, figures.link_network])
 def test_no_mention_is_stated(draw: object) -> None:
     assert texts(draw(empty())) == ["No mention to draw."]  # type: ignore[operator]
 
@@ -271,17 +258,19 @@ def ties(ax: Axes) -> list[float]:
 def test_the_width_of_a_tie_is_its_probability() -> None:
     links = document_links(document())
     ax = Figure().subplots()
-    assert link_network(links, ax=ax) is ax
+    assert figures.link_network(links, ax=ax) is ax
     above = np.tril(links.marginals, -1)
     assert ties(ax) == pytest.approx(sorted(5.0 * above[above >= 0.1]))
-    assert len(ties(link_network(links, floor=0.9))) == int((above >= 0.9).sum()) == 1
+    assert len(ties(figures.link_network(links, floor=0.9))) == int((above >= 0.9).sum()) == 1
 
 
 def test_the_layout_depends_only_on_the_seed() -> None:
     links = document_links(document())
 
     def places(seed: int) -> list[list[float]]:
-        groups = [each for each in link_network(links, seed=seed).collections if isinstance(each, PathCollection)]
+        groups = [
+            each for each in figures.link_network(links, seed=seed).collections if isinstance(each, PathCollection)
+        ]
         return np.concatenate([each.get_offsets() for each in groups]).tolist()
 
     assert places(1) == places(1)
@@ -289,10 +278,10 @@ def test_the_layout_depends_only_on_the_seed() -> None:
 
 
 def test_options_outside_their_range_raise() -> None:
-    with error(ParameterError, "floor"):
-        link_network(document_links(document()), floor=0)
-    for draw in (link_network, link_heat_map):
-        with error(ParameterError, "most_labels"):
+    with error(cs.ParameterError, "floor"):
+        figures.link_network(document_links(document()), floor=0)
+    for draw in (figures.link_network, figures.link_heat_map):
+        with error(cs.ParameterError, "most_labels"):
             draw(document_links(document()), most_labels=0)
 
 
@@ -301,17 +290,19 @@ def test_options_outside_their_range_raise() -> None:
 
 def test_the_heat_map_can_be_sorted_by_an_estimate() -> None:
     lists = [[], [0], [0, 1], [0, 2], [1]], [[], [0.5], [0.0, 1.0], [-1.0, 1.0], [2.0]]
-    distribution = AntecedentDistribution.from_lists(*lists)
-    links = document_links(ScoredDocument("d", np.array([[i, i + 1, i] for i in range(5)]), distribution), by="binder")
+    distribution = cs.AntecedentDistribution.from_lists(*lists)
+    links = document_links(
+        cs.ScoredDocument("d", np.array([[i, i + 1, i] for i in range(5)]), distribution), by="binder"
+    )
     labels = point_estimate(distribution, loss="binder").labels
     assert links.entities.tolist() == np.unique(labels[links.mentions], return_inverse=True)[1].tolist()
-    assert "smallest Binder loss" in link_heat_map(links).get_xlabel()
+    assert "smallest Binder loss" in figures.link_heat_map(links).get_xlabel()
 
 
 def test_every_mention_of_a_small_network_has_a_label_that_covers_no_other_mention() -> None:
     figure = Figure(figsize=(10, 6))
     links = document_links(next(simulate_documents(1, seed=1, median_mentions=20)).document)
-    ax = link_network(links, ax=figure.subplots())
+    ax = figures.link_network(links, ax=figure.subplots())
     figure.canvas.draw()
     assert len(ax.texts) == links.n_mentions
     points = ax.transData.transform(np.concatenate([each.get_offsets() for each in ax.collections[1:]]))
@@ -331,15 +322,15 @@ def made() -> dict[str, Any]:
     y = generator.random(500) < q
     documents = [each.document for each in simulate_documents(8, event_share=0.9, seed=2)]
     first = documents[0]
-    samples = sample_clusterings(first.antecedents, n_samples=60)
+    samples = cs.sample_clusterings(first.antecedents, n_samples=60)
     counter = EventCounter(load_rules("attack"), n_samples=50)
     counter.update(documents)
     counts = counter.counts()
     found = [
         calibration_error(q, y, n_bins=10),
         reliability_curve(q, y, n_bins=10),
-        calibrate_links(link_tables(documents), n_resamples=20),
-        metric_posterior(first.gold, samples),
+        calibrate_links(cs.link_tables(documents), n_resamples=20),
+        cs.metric_posterior(first.gold, samples),
         credible_ball(samples),
         document_links(first),
         entity_count_posterior(first),
@@ -351,35 +342,35 @@ def made() -> dict[str, Any]:
 
 def test_every_result_has_a_picture(made: dict[str, Any]) -> None:
     for name, result in made.items():
-        figure = plot(result)
+        figure = figures.plot(result)
         assert isinstance(figure, Figure), name
         assert any(ax.has_data() for ax in figure.get_axes()), name
 
 
 def test_options_reach_the_function_and_several_results_share_a_picture(made: dict[str, Any]) -> None:
     ax = Figure().subplots()
-    assert plot(made["CalibrationError"], ax=ax, title="One") is ax.figure
+    assert figures.plot(made["CalibrationError"], ax=ax, title="One") is ax.figure
     assert ax.get_title(loc="left") == "One"
     curve = made["ReliabilityCurve"]
-    legend = plot({"a": curve, "b": curve}).get_axes()[0].get_legend()
+    legend = figures.plot({"a": curve, "b": curve}).get_axes()[0].get_legend()
     assert legend is not None
     assert [text.get_text() for text in legend.get_texts()] == ["a", "b"]
-    assert reliability_figure(curve).get_axes()[0].get_legend() is None
+    assert figures.reliability_figure(curve).get_axes()[0].get_legend() is None
 
 
 def test_the_bars_of_a_score_have_its_samples_and_its_interval(made: dict[str, Any]) -> None:
     posterior = made["ScoreSamples"]
-    containers: Any = plot(posterior).get_axes()[0].containers
+    containers: Any = figures.plot(posterior).get_axes()[0].containers
     everything, inside = (sum(bar.get_height() for bar in bars) for bars in containers)
     assert everything == posterior.n_samples
     assert inside == sum(posterior.lower <= value <= posterior.upper for value in posterior.values)  # noqa: PD011
     ball = made["CredibleBall"]
-    containers = plot(ball).get_axes()[0].containers
+    containers = figures.plot(ball).get_axes()[0].containers
     assert sum(bar.get_height() for bar in containers[1]) == round(ball.share * ball.n_samples)
 
 
 @pytest.mark.parametrize("value", [None, 3, {}, [1.0], "counts.csv"])
 def test_what_has_no_picture_raises(value: Any, made: dict[str, Any]) -> None:
     for each in (value, {"a": made["CredibleBall"], "b": made["DocumentLinks"]}):
-        with error(ParameterError, "result"):
-            plot(each)
+        with error(cs.ParameterError, "result"):
+            figures.plot(each)

@@ -22,17 +22,10 @@ from strategies.documents import Lists
 from corefsample import AntecedentDistribution, InputError, ParameterError, ScoredDocument, Tokens, sample_clusterings
 from corefsample._arrays import Floats
 from corefsample.posterior._posterior import DrawnRecalibration
-from corefsample.recalibration import RecalibrationFitter, read_recalibration
+from corefsample.recalibration import RecalibrationFitter, _uncertain as uncertainty, read_recalibration
 from corefsample.recalibration._fitter import CrossFit, RecalibrationFit, domain_variation
 from corefsample.recalibration._losses import GoldSet, Likelihood, LinkLosses, Losses
 from corefsample.recalibration._model import N_PARAMETERS, Recalibration
-from corefsample.recalibration._uncertain import (
-    SHIPPED,
-    DomainEffect,
-    UncertainRecalibration,
-    chosen_recalibration,
-    known_recalibration,
-)
 from corefsample.scorers.protocol import MENTION_SOURCES, SHIPPED as SHIPPED_SCORERS
 from corefsample.syntax._words import MENTION_KINDS, mention_kinds
 
@@ -550,7 +543,7 @@ def test_a_shift_between_domains_is_found() -> None:
     # Normal shifts with known standard deviations, seen with the precision of 400 units each.
     rng = np.random.default_rng(9)
     sds = {"log_temperature": 0.0, "new_bias": 0.5, "new_offsets": 0.0, "link_offsets": 0.3}
-    effect = DomainEffect(**sds, n_domains=60)
+    effect = uncertainty.DomainEffect(**sds, n_domains=60)
     precision = 400.0
     slopes, curvatures = [], []
     for _ in range(60):
@@ -580,10 +573,10 @@ def test_domains_need_the_form_kinds_and_three_of_them() -> None:
 # --- uncertainty --------------------------------------------------------------------------------------------
 
 
-def uncertain() -> UncertainRecalibration:
+def uncertain() -> uncertainty.UncertainRecalibration:
     draws = tuple(Recalibration.from_vector(vector(seed, 0.1)) for seed in range(4))
-    effect = DomainEffect(0.0, 0.5, 0.0, 0.0, n_domains=5)
-    return UncertainRecalibration(Recalibration.from_vector(vector(0)), draws, effect)
+    effect = uncertainty.DomainEffect(0.0, 0.5, 0.0, 0.0, n_domains=5)
+    return uncertainty.UncertainRecalibration(Recalibration.from_vector(vector(0)), draws, effect)
 
 
 def test_a_shift_belongs_to_a_domain_and_the_refits_to_all() -> None:
@@ -622,9 +615,9 @@ def test_domain_draws_are_refits_with_a_shift() -> None:
     assert abs(shifts[:, 1].std() - 0.5) < 0.1  # standard error 0.5 / sqrt(800) = 0.018
     assert both.sampled("none", 400) == (both.recalibration,)
     with error(ParameterError, "uncertainty"):
-        UncertainRecalibration(both.recalibration, both.draws).sampled("domain")
+        uncertainty.UncertainRecalibration(both.recalibration, both.draws).sampled("domain")
     with error(ParameterError, "uncertainty"):
-        UncertainRecalibration(both.recalibration).sampled("fit")
+        uncertainty.UncertainRecalibration(both.recalibration).sampled("fit")
 
 
 def test_samples_are_divided_among_draws_in_order() -> None:
@@ -732,8 +725,8 @@ def test_a_fit_by_kind_to_links_is_a_minimum() -> None:
 
 def record() -> dict[str, Any]:
     draws = Recalibration.from_vector(vector(50)), Recalibration.from_vector(vector(51))
-    effect = DomainEffect(0.1, 0.2, 0.1, 0.1, n_domains=5)
-    return UncertainRecalibration(Recalibration.from_vector(vector(52)), draws, effect).to_json()
+    effect = uncertainty.DomainEffect(0.1, 0.2, 0.1, 0.1, n_domains=5)
+    return uncertainty.UncertainRecalibration(Recalibration.from_vector(vector(52)), draws, effect).to_json()
 
 
 @pytest.mark.parametrize(
@@ -761,7 +754,7 @@ def test_a_broken_record_names_its_part(path: str, value: Any, parameter: str) -
         inner = inner[name]
     inner[last] = value
     with error(ParameterError, parameter):
-        UncertainRecalibration.from_json(content)
+        uncertainty.UncertainRecalibration.from_json(content)
 
 
 # --- the recalibrations of the models of the package ----------------------------------------------------------
@@ -783,24 +776,26 @@ def test_a_broken_record_names_its_part(path: str, value: Any, parameter: str) -
 def test_models_have_a_recalibration(
     choice: str | None, model: str | None, of_parse: str | None, of_annotated: str | None
 ) -> None:
-    assert [chosen_recalibration(choice, model, mentions) for mentions in ("parse", "annotated")] == [
+    assert [uncertainty.chosen_recalibration(choice, model, mentions) for mentions in ("parse", "annotated")] == [
         of_parse, of_annotated,
     ]  # fmt: skip
 
 
 def test_each_is_of_a_model_and_says_its_language() -> None:
     assert {
-        chosen_recalibration(None, model, mentions) for model in SHIPPED_SCORERS for mentions in MENTION_SOURCES
-    } == {None, *SHIPPED}
-    languages = {name: read_recalibration(name).language for name in SHIPPED}
-    assert languages == {name: "en" if name.startswith("english") else "es" for name in SHIPPED}
+        uncertainty.chosen_recalibration(None, model, mentions)
+        for model in SHIPPED_SCORERS
+        for mentions in MENTION_SOURCES
+    } == {None, *uncertainty.SHIPPED}
+    languages = {name: read_recalibration(name).language for name in uncertainty.SHIPPED}
+    assert languages == {name: "en" if name.startswith("english") else "es" for name in uncertainty.SHIPPED}
 
 
 def test_the_scores_that_had_one_are_known_by_its_fingerprint() -> None:
-    marks = {name: read_recalibration(name).recalibration.fingerprint() for name in SHIPPED}
-    assert len({*marks.values()}) == len(SHIPPED)
+    marks = {name: read_recalibration(name).recalibration.fingerprint() for name in uncertainty.SHIPPED}
+    assert len({*marks.values()}) == len(uncertainty.SHIPPED)
     for name, mark in marks.items():
-        known = known_recalibration(mark)
+        known = uncertainty.known_recalibration(mark)
         assert known is not None
         assert known.to_json() == read_recalibration(name).to_json()
-    assert known_recalibration("") is known_recalibration("0" * 12) is None
+    assert uncertainty.known_recalibration("") is uncertainty.known_recalibration("0" * 12) is None

@@ -16,17 +16,8 @@ from corefsample import ParameterError, Tokens
 from corefsample.languages._language import load_language
 from corefsample.scorers.log_linear._encoding import DEFAULT_TEMPLATES, encoded
 from corefsample.scorers.log_linear._model import AntecedentModel
+from corefsample.syntax import _paths as path_notation
 from corefsample.syntax._mentions import mentions_from_parse
-from corefsample.syntax._paths import (
-    FailedStep,
-    ParseView,
-    connecting_path,
-    failed_step,
-    follow,
-    leading_to,
-    nearest_failure,
-    path_labels,
-)
 from corefsample.syntax._schemes import SCHEMES, declared_scheme, fitting_schemes, scheme_metadata, universal_scheme
 
 # 0 The 1 old 2 king 3 of 4 Spain 5 and 6 France 7 came 8 , 9 saw 10 and 11 won 12 land 13 quickly
@@ -37,12 +28,12 @@ TEXT = (
 )
 
 
-def view(text: str = TEXT, scheme: str = "ud2") -> ParseView:
-    return ParseView(er.parsed(text), SCHEMES[scheme])
+def view(text: str = TEXT, scheme: str = "ud2") -> path_notation.ParseView:
+    return path_notation.ParseView(er.parsed(text), SCHEMES[scheme])
 
 
 def reached(path: str, start: int, text: str = TEXT, scheme: str = "ud2") -> list[int]:
-    return sorted(follow(path, view(text, scheme), start))
+    return sorted(path_notation.follow(path, view(text, scheme), start))
 
 
 # --- paths -------------------------------------------------------------------------------------------------
@@ -105,14 +96,14 @@ CONDITIONS = ["", "lemma=", "text=of", "lemma=of,,upos=NOUN", "has nsubj", "feat
 )
 def test_paths_outside_the_notation_are_rejected(path: str, message: str) -> None:
     with pytest.raises(ParameterError, match=message):
-        path_labels(path)
+        path_notation.path_labels(path)
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_the_paths_of_the_schemes_are_in_the_notation(scheme: str) -> None:
     for paths in SCHEMES[scheme].paths.values():
         for path in paths:
-            path_labels(path)
+            path_notation.path_labels(path)
 
 
 def test_every_scheme_has_paths_of_every_role() -> None:
@@ -122,11 +113,11 @@ def test_every_scheme_has_paths_of_every_role() -> None:
 @given(st.text(alphabet=">< nsubjcof:|*+[]=,", max_size=14))
 def test_any_text_is_a_path_or_rejected_in_one_line(text: str) -> None:
     try:
-        path_labels(text)
+        path_notation.path_labels(text)
     except ParameterError as fault:
         outcome = str(fault)
     else:
-        outcome = str(follow(text, view(), 7))
+        outcome = str(path_notation.follow(text, view(), 7))
     assert "\n" not in outcome
 
 
@@ -147,8 +138,8 @@ def test_passives_are_recognised_by_their_dependents_and_place(text: str, token:
     assert reached("[active]", token, text) == ([] if passive else [token])
 
 
-def with_extra(text: str, **extra: list[str | None]) -> ParseView:
-    return ParseView(replace(er.parsed(text), extra=extra), SCHEMES["ud2"])
+def with_extra(text: str, **extra: list[str | None]) -> path_notation.ParseView:
+    return path_notation.ParseView(replace(er.parsed(text), extra=extra), SCHEMES["ud2"])
 
 
 FEATS = ["Number=Plur", "Mood=Ind|Tense=Past|VerbForm=Fin", "_", None, "PronType=Int,Rel"]
@@ -172,7 +163,7 @@ def test_features_are_those_of_the_parse_or_of_the_tag(condition: str, by_feats:
         (with_extra(text, xpos=TAGS), by_tags),
         (view(text), list(range(5)) if "!=" in condition else []),
     ):
-        assert [t for t in range(5) if follow(f"[{condition}]", parse, t)] == expected
+        assert [t for t in range(5) if path_notation.follow(f"[{condition}]", parse, t)] == expected
 
 
 @pytest.mark.parametrize(
@@ -196,18 +187,18 @@ def test_features_are_those_of_the_parse_or_of_the_tag(condition: str, by_feats:
 def test_passives_are_recognised_by_their_features(text: str, token: int, tag: str, passive: bool) -> None:
     tags: list[str | None] = ["_"] * len(text.split())
     tags[token] = tag
-    assert list(follow("[passive]", with_extra(text, xpos=tags), token)) == [token] * passive
+    assert list(path_notation.follow("[passive]", with_extra(text, xpos=tags), token)) == [token] * passive
 
 
 @settings(max_examples=30)
 @given(path_parses(), st.lists(st.sampled_from(UD2_PATHS), max_size=30))
 def test_paths_lead_to_a_token_from_those_where_one_of_them_ends_there(tokens: Tokens, several: list[str]) -> None:
-    parse, starts = ParseView(tokens, SCHEMES["ud2"]), range(len(tokens))
-    ends = {path: [set(follow(path, parse, start)) for start in starts] for path in UD2_PATHS}
+    parse, starts = path_notation.ParseView(tokens, SCHEMES["ud2"]), range(len(tokens))
+    ends = {path: [set(path_notation.follow(path, parse, start)) for start in starts] for path in UD2_PATHS}
     for paths in (tuple(several), *((path,) for path in UD2_PATHS)):
         for end in starts:
             expected = {start for start in starts if any(end in ends[path][start] for path in paths)}
-            assert leading_to(paths, parse, end) == expected
+            assert path_notation.leading_to(paths, parse, end) == expected
 
 
 # --- schemes -----------------------------------------------------------------------------------------------
@@ -267,8 +258,8 @@ POLICE = (
 )
 
 
-def police() -> ParseView:
-    return ParseView(er.parsed(POLICE), SCHEMES["ud2"])
+def police() -> path_notation.ParseView:
+    return path_notation.ParseView(er.parsed(POLICE), SCHEMES["ud2"])
 
 
 @pytest.mark.parametrize(
@@ -288,34 +279,39 @@ def police() -> ParseView:
     ],
 )
 def test_the_step_at_which_a_path_fails(path: str, start: int, failure: tuple[Any, ...] | None) -> None:
-    assert failed_step(path, police(), start) == (None if failure is None else FailedStep(path, *failure))
+    assert path_notation.failed_step(path, police(), start) == (
+        None if failure is None else path_notation.FailedStep(path, *failure)
+    )
 
 
 @given(tokens=path_parses(), path=st.sampled_from(UD2_PATHS), data=st.data())
 def test_a_path_fails_where_it_leads_nowhere(tokens: Tokens, path: str, data: st.DataObject) -> None:
-    parse = ParseView(tokens, SCHEMES["ud2"])
+    parse = path_notation.ParseView(tokens, SCHEMES["ud2"])
     start = data.draw(st.integers(0, len(tokens) - 1))
-    failure = failed_step(path, parse, start)
-    assert (failure is None) == bool(set(follow(path, parse, start)))
+    failure = path_notation.failed_step(path, parse, start)
+    assert (failure is None) == bool(set(path_notation.follow(path, parse, start)))
 
 
 def test_the_nearest_path_is_the_one_with_the_most_steps_done() -> None:
     paths = [">obl:agent", "[passive]>obl[case=by]", ">obl>nmod:poss", ">nsubj"]
     # Where no step is done, a label that fits is nearer; then the first path.
     for some, nearest in ((paths, 2), (paths[:2], 1), ([paths[3], paths[0]], 0)):
-        assert nearest_failure(some, police(), 2) == failed_step(some[nearest], police(), 2)
-    assert nearest_failure([], police(), 2) is None
+        assert path_notation.nearest_failure(some, police(), 2) == path_notation.failed_step(some[nearest], police(), 2)
+    assert path_notation.nearest_failure([], police(), 2) is None
 
 
 def test_the_path_between_two_tokens_is_in_the_notation_of_rules() -> None:
-    assert connecting_path(police(), 2, 4) == ">obl[case=in]>compound"
-    assert connecting_path(police(), 4, 0) == "<compound<obl>nsubj:pass"
-    assert connecting_path(police(), 2, 7) == ">obl[case=in]>nmod[case=by]"
-    assert connecting_path(police(), 3, 3) == ""
+    assert path_notation.connecting_path(police(), 2, 4) == ">obl[case=in]>compound"
+    assert path_notation.connecting_path(police(), 4, 0) == "<compound<obl>nsubj:pass"
+    assert path_notation.connecting_path(police(), 2, 7) == ">obl[case=in]>nmod[case=by]"
+    assert path_notation.connecting_path(police(), 3, 3) == ""
     two = er.parsed("It/PRON>2:nsubj rained=rain/VERB>0:root", "They/PRON>2:nsubj left=leave/VERB>0:root")
-    assert connecting_path(ParseView(two, SCHEMES["ud2"]), 0, 2) is None
+    assert path_notation.connecting_path(path_notation.ParseView(two, SCHEMES["ud2"]), 0, 2) is None
     text = "arrest/NOUN>0:ROOT of/ADP>1:prep him/PRON>2:pobj"
-    assert connecting_path(ParseView(er.parsed(text), SCHEMES["clearnlp"]), 0, 2) == ">prep[lemma=of]>pobj"
+    assert (
+        path_notation.connecting_path(path_notation.ParseView(er.parsed(text), SCHEMES["clearnlp"]), 0, 2)
+        == ">prep[lemma=of]>pobj"
+    )
 
 
 # --- one sentence in every notation ----------------------------------------------------------------------------

@@ -8,14 +8,7 @@ import pytest
 from command_line import Calls
 from references import scoring as sr
 
-from corefsample import (
-    ScoredDocument,
-    map_clustering,
-    read_conll2012,
-    read_corefud,
-    sample_clusterings,
-    write_documents,
-)
+import corefsample as cs
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.scorers import score_documents
 from corefsample.scorers.log_linear._training import train
@@ -29,14 +22,14 @@ def documents() -> list[AnnotatedDocument]:
 
 
 @pytest.fixture(scope="module")
-def scored(documents: list[AnnotatedDocument]) -> list[ScoredDocument]:
+def scored(documents: list[AnnotatedDocument]) -> list[cs.ScoredDocument]:
     model = train(documents, epochs=1, bits=8, min_count=2)
     return list(score_documents(model, documents))
 
 
 @pytest.fixture
-def scored_file(tmp_path: Path, scored: list[ScoredDocument]) -> Path:
-    write_documents(scored, tmp_path / "s.jsonl")
+def scored_file(tmp_path: Path, scored: list[cs.ScoredDocument]) -> Path:
+    cs.write_documents(scored, tmp_path / "s.jsonl")
     return tmp_path / "s.jsonl"
 
 
@@ -54,7 +47,7 @@ def test_annotated_formats_lead_to_each_other(call: Calls, tmp_path: Path, docum
     status, out, err = call("convert", corpus, tmp_path / "b_gold_conll.gz")
     assert (status, out, err) == (0, f"4 documents written to {tmp_path / 'b_gold_conll.gz'}\n", "")
     assert call("convert", tmp_path / "b_gold_conll.gz", tmp_path / "c.conllu.gz")[0] == 0
-    for again in (read_conll2012(tmp_path / "b_gold_conll.gz"), read_corefud(tmp_path / "c.conllu.gz")):
+    for again in (cs.read_conll2012(tmp_path / "b_gold_conll.gz"), cs.read_corefud(tmp_path / "c.conllu.gz")):
         found = list(again)
         assert [d.doc_id for d in found] == [d.doc_id for d in documents]
         assert [d.labels.tolist() for d in found] == [d.labels.tolist() for d in documents]
@@ -70,7 +63,8 @@ def test_singletons_are_left_out_and_counted(call: Calls, tmp_path: Path, docume
         "convert", corpus, tmp_path / "b.conll", "--no-singletons"
     )
     assert (
-        sum(d.n_mentions for d in read_conll2012(tmp_path / "b.conll")) == sum(d.n_mentions for d in documents) - alone
+        sum(d.n_mentions for d in cs.read_conll2012(tmp_path / "b.conll"))
+        == sum(d.n_mentions for d in documents) - alone
     )
 
 
@@ -78,11 +72,11 @@ def test_singletons_are_left_out_and_counted(call: Calls, tmp_path: Path, docume
 
 
 def test_gold_entities_are_written(
-    tmp_path: Path, documents: list[AnnotatedDocument], scored: list[ScoredDocument]
+    tmp_path: Path, documents: list[AnnotatedDocument], scored: list[cs.ScoredDocument]
 ) -> None:
-    write_documents(scored, tmp_path / "s.parquet")
+    cs.write_documents(scored, tmp_path / "s.parquet")
     run_convert(tmp_path / "s.parquet", tmp_path / "gold.conllu")
-    found = list(read_corefud(tmp_path / "gold.conllu"))
+    found = list(cs.read_corefud(tmp_path / "gold.conllu"))
     assert [d.labels.tolist() for d in found] == [d.labels.tolist() for d in documents]
     assert [d.date for d in found] == [d.date for d in documents]
 
@@ -90,10 +84,12 @@ def test_gold_entities_are_written(
 @pytest.mark.parametrize("clustering", ["map", "binder", "vi"])
 def test_other_clusters_are_written(tmp_path: Path, scored_file: Path, scored: Any, clustering: Any) -> None:
     run_convert(scored_file, tmp_path / "other.conllu", ConvertOptions(clustering=clustering))
-    for found, document in zip(read_corefud(tmp_path / "other.conllu"), scored, strict=True):
-        labels = map_clustering(document.antecedents)
+    for found, document in zip(cs.read_corefud(tmp_path / "other.conllu"), scored, strict=True):
+        labels = cs.map_clustering(document.antecedents)
         if clustering != "map":
-            samples = sample_clusterings(document.antecedents, doc_id=document.doc_id) if clustering == "vi" else None
+            samples = (
+                cs.sample_clusterings(document.antecedents, doc_id=document.doc_id) if clustering == "vi" else None
+            )
             labels = point_estimate(document.antecedents, loss=clustering, samples=samples).labels
         assert found.labels.tolist() == first_of_label(labels)
 
@@ -105,22 +101,22 @@ def test_progress_counts_documents(tmp_path: Path, scored_file: Path) -> None:
     assert read == [1, 2, 3, 4]
 
 
-def test_a_sampled_clustering_is_its_seeds(tmp_path: Path, scored_file: Path, scored: list[ScoredDocument]) -> None:
+def test_a_sampled_clustering_is_its_seeds(tmp_path: Path, scored_file: Path, scored: list[cs.ScoredDocument]) -> None:
     partitions = []
     for seed in (0, 1):
         out = tmp_path / f"{seed}_conll"
         run_convert(scored_file, out, ConvertOptions(clustering="sample", seed=seed))
-        partitions.append([found.labels.tolist() for found in read_conll2012(out)])
+        partitions.append([found.labels.tolist() for found in cs.read_conll2012(out)])
         for found, document in zip(partitions[-1], scored, strict=True):
-            samples = sample_clusterings(document.antecedents, n_samples=3, seed=seed, doc_id=document.doc_id)
+            samples = cs.sample_clusterings(document.antecedents, n_samples=3, seed=seed, doc_id=document.doc_id)
             assert found == first_of_label(samples.labels[0])
     assert partitions[0] != partitions[1]
 
 
-def test_missing_gold_is_rejected_or_set_aside(call: Calls, tmp_path: Path, scored: list[ScoredDocument]) -> None:
+def test_missing_gold_is_rejected_or_set_aside(call: Calls, tmp_path: Path, scored: list[cs.ScoredDocument]) -> None:
     bare = dataclasses.replace(scored[0], doc_id="bare", gold=None)
     path = tmp_path / "s.jsonl"
-    write_documents([*scored, bare], path)
+    cs.write_documents([*scored, bare], path)
     out = tmp_path / "b.conllu"
     line = call.refused("convert", path, out)
     assert line == (
@@ -130,11 +126,11 @@ def test_missing_gold_is_rejected_or_set_aside(call: Calls, tmp_path: Path, scor
     aside = f"1 bad document set aside in {out}.quarantine.jsonl\n"
     assert aside in call.good("convert", path, out, "--on-error", "quarantine")
     assert call("convert", path, out, "--clustering", "map", "--overwrite")[0] == 0
-    assert len(list(read_corefud(out))) == 5
+    assert len(list(cs.read_corefud(out))) == 5
 
 
-def test_mentions_without_gold_are_counted(call: Calls, tmp_path: Path, scored: list[ScoredDocument]) -> None:
+def test_mentions_without_gold_are_counted(call: Calls, tmp_path: Path, scored: list[cs.ScoredDocument]) -> None:
     gold = [None, *list(scored[0].gold or ())[1:]]
-    write_documents([dataclasses.replace(scored[0], gold=gold)], tmp_path / "s.jsonl")
+    cs.write_documents([dataclasses.replace(scored[0], gold=gold)], tmp_path / "s.jsonl")
     text = call.good("convert", tmp_path / "s.jsonl", tmp_path / "b.conllu")
     assert text.endswith("Mentions skipped: 1 not annotated.\n")

@@ -24,14 +24,7 @@ from small_counts import names
 from strategies import documents as strategies
 from strategies.documents import Lists
 
-from corefsample import (
-    AntecedentDistribution,
-    InputError,
-    ParameterError,
-    ScoredDocument,
-    map_clustering,
-    sample_clusterings,
-)
+import corefsample as cs
 from corefsample._random import monte_carlo_errors
 from corefsample.coreference import _conditioning
 from corefsample.posterior._posterior import DocumentPosterior
@@ -59,8 +52,8 @@ class Case(NamedTuple):
         return matches_of(self.described, self.instances)
 
     @property
-    def distribution(self) -> AntecedentDistribution:
-        return AntecedentDistribution.from_lists(*self.lists)
+    def distribution(self) -> cs.AntecedentDistribution:
+        return cs.AntecedentDistribution.from_lists(*self.lists)
 
     def evaluated(self, n_samples: int, seed: int = 0) -> DocumentEvents:
         return evaluate_matches(self.distribution, self.matches, "d", DAY, n_samples=n_samples, seed=seed)
@@ -91,7 +84,7 @@ def by_definition(case: Case, labels: list[list[int]]) -> list[set[str]]:
 def test_events_are_true_in_the_samples_of_the_definition(case: Case, seed: int) -> None:
     """Instances and descriptions are credited with the samples in which they, or their entity, make the event."""
     events = case.evaluated(n_samples=20, seed=seed)
-    labels = sample_clusterings(case.distribution, n_samples=20, seed=seed, doc_id="d").labels.tolist()
+    labels = cs.sample_clusterings(case.distribution, n_samples=20, seed=seed, doc_id="d").labels.tolist()
     true_events, keys = by_definition(case, labels), names(events)
     assert events.hits.astype(bool).tolist() == [[key in each for each in true_events] for key in keys]
     assert set().union(*true_events) <= set(keys)
@@ -102,7 +95,7 @@ def test_events_are_true_in_the_samples_of_the_definition(case: Case, seed: int)
     active = [er.active_mentions(row, case.described, case.instances) for row in labels]
     described = case.matches.described_mentions.tolist()
     assert events.parses[0].description_hits.tolist() == [sum(m in each for each in active) for m in described]
-    (best,) = by_definition(case, [map_clustering(case.distribution).tolist()])
+    (best,) = by_definition(case, [cs.map_clustering(case.distribution).tolist()])
     assert {key for key, holds in zip(keys, events.one_best, strict=True) if holds} == best
 
 
@@ -121,7 +114,7 @@ def test_events_are_those_of_the_clusterings_in_which_actors_are_apart(case: Cas
     events = evaluate_matches(case.distribution, matches, "d", DAY, n_samples=20, seed=seed)
     last = max(m for m, _ in [*described, *((m, "") for each in case.instances for m in each)]) + 1
     first = case.distribution.first_mentions(last)
-    labels = sample_clusterings(first, n_samples=20, seed=seed, doc_id="d", cannot_link=pairs).labels
+    labels = cs.sample_clusterings(first, n_samples=20, seed=seed, doc_id="d", cannot_link=pairs).labels
     assert all((labels[:, i] != labels[:, j]).all() for i, j in pairs)
     for s, row in enumerate(labels.tolist()):
         named = [set().union(*(case.described[j] for j in range(last) if row[j] == row[m])) for m in range(last)]
@@ -203,9 +196,9 @@ def test_many_composite_actors_are_those_of_a_plain_loop(seed: int, monkeypatch:
         apart=np.array(pairs, np.int32).reshape(-1, 2),
     )
     lists = [list(range(i)) for i in range(24)], [rng.normal(1.0, 1.0, i).tolist() for i in range(24)]
-    distribution = AntecedentDistribution.from_lists(*lists)
+    distribution = cs.AntecedentDistribution.from_lists(*lists)
     events = evaluate_matches(distribution, matches, "d", DAY, n_samples=50)
-    labels = sample_clusterings(distribution, n_samples=50, doc_id="d", cannot_link=pairs).labels.tolist()
+    labels = cs.sample_clusterings(distribution, n_samples=50, doc_id="d", cannot_link=pairs).labels.tolist()
     for s, row in enumerate(labels):
         expected = set[str]()
         for label in set(row):
@@ -294,7 +287,7 @@ def together(document: Any, labels: np.ndarray) -> dict[str, np.ndarray]:
 def test_a_predicate_is_evaluated_in_each_sample() -> None:
     document = er.scored(PAIR)
     events = EventCounter(predicate=together, n_samples=N_SAMPLES, seed=1).add(document)
-    labels = sample_clusterings(document.antecedents, n_samples=N_SAMPLES, seed=1, doc_id="pair").labels
+    labels = cs.sample_clusterings(document.antecedents, n_samples=N_SAMPLES, seed=1, doc_id="pair").labels
     assert names(events) == ("apart", "together")
     assert events.hits[1].tolist() == (labels[:, 1] == 0).tolist()
     assert events.one_best.tolist() == [False, True]
@@ -325,7 +318,7 @@ def test_a_key_that_only_the_likeliest_clustering_gives_has_no_hits() -> None:
     ],
 )
 def test_a_predicate_that_returns_something_else_is_rejected(answer: Any) -> None:
-    with error(ParameterError, "predicate"):
+    with error(cs.ParameterError, "predicate"):
         EventCounter(predicate=answer, n_samples=7).add(er.scored(PAIR))
 
 
@@ -373,7 +366,7 @@ def test_an_event_of_every_clustering_is_evaluated_as_any_other(case: Case, name
     assert matches.possible
     events = evaluate_matches(case.distribution, matches, "d", DAY, n_samples=5)
     none = events.keys.index(("",) * n_roles)
-    labels = sample_clusterings(case.distribution, n_samples=5, doc_id="d").labels.T
+    labels = cs.sample_clusterings(case.distribution, n_samples=5, doc_id="d").labels.T
     ((hits, instance_hits, description_hits),) = KernelInputs.of([matches]).evaluated(labels)
     np.testing.assert_array_equal(events.hits, hits)
     np.testing.assert_array_equal(events.parses[0].instance_hits, instance_hits)
@@ -421,7 +414,7 @@ def test_default_actors_have_events_without_an_agent(
     case, matches = given_case
     matches = replace(matches, only_default=only_default)
     events = evaluate_matches(case.distribution, matches, "d", DAY, n_samples=20)
-    labels = sample_clusterings(case.distribution, n_samples=20, seed=0, doc_id="d").labels.tolist()
+    labels = cs.sample_clusterings(case.distribution, n_samples=20, seed=0, doc_id="d").labels.tolist()
     instance_hits = events.parses[0].instance_hits.tolist()
     for e, key in enumerate(events.keys):
         by_instance = [[ways_of_instance(case, matches.defaults, i, row) for row in labels] for i in case.instances]
@@ -514,9 +507,9 @@ def state(case: DrawnCase, labels: list[int], mention: int, role: int, code: str
 @pytest.mark.parametrize("seed", range(200))
 def test_reasons_are_those_of_a_plain_loop_and_add_up(seed: int) -> None:
     case = DrawnCase.drawn(seed)
-    distribution = AntecedentDistribution.from_lists(*case.lists)
+    distribution = cs.AntecedentDistribution.from_lists(*case.lists)
     events = evaluate_matches(distribution, case.matches, "d", DAY, n_samples=200)
-    labels = sample_clusterings(distribution, n_samples=200, doc_id="d").labels.tolist()
+    labels = cs.sample_clusterings(distribution, n_samples=200, doc_id="d").labels.tolist()
     for e, key in enumerate(events.keys):
         expected: Counter[int] = Counter()
         for row in labels:
@@ -551,7 +544,7 @@ def test_shares_are_those_of_enumeration(are_apart: bool) -> None:
         expected[name or ("another actor" if with_second else "no actor")] += p / total
     matches = dataclasses.replace(MATCHES, apart=np.array([[0, 1]], np.int32)) if are_apart else MATCHES
     n = 20_000
-    events = evaluate_matches(AntecedentDistribution.from_lists(*REASON_SCORES), matches, "d", DAY, n_samples=n)
+    events = evaluate_matches(cs.AntecedentDistribution.from_lists(*REASON_SCORES), matches, "d", DAY, n_samples=n)
     found = [int(events.n_hits[0]), *events.reasons[0].counts.tolist()]
     assert tolerance.plausible_counts(found, n, list(expected.values())).all()
     # The mention that names the other actor, in every sample with both.
@@ -573,7 +566,7 @@ def test_a_trigger_reports_with_its_chance_whatever_the_clustering() -> None:
     """P(event) is the product of P(the clustering has it), by enumeration, and the chance of the trigger."""
     together = references.clustering_probs(references.softmax_rows(*REASON_SCORES))
     p = sum(q for labels, q in together.items() if labels[2] == labels[0] != labels[1])
-    antecedents, n = AntecedentDistribution.from_lists(*REASON_SCORES), 20_000
+    antecedents, n = cs.AntecedentDistribution.from_lists(*REASON_SCORES), 20_000
     events = evaluate_matches(antecedents, doubted([0.3], [7]), "d", DAY, n_samples=n)
     unreported = int(events.reasons[0].counts[3])
     found = [int(events.n_hits[0]), unreported, n - int(events.n_hits[0]) - unreported]
@@ -586,14 +579,14 @@ def test_instances_share_the_draws_of_one_trigger_and_of_no_other(triggers: list
     """With chances .3 and .6: max(.3, .6) at one trigger, and 1 - (1 - .3)(1 - .6) at two."""
     nobody = MentionMatches((), *np.zeros((2, 0), np.int32), np.full((2, 1), ABSENT, np.int32), np.array(triggers))
     matches = dataclasses.replace(nobody, role_codes=(("",),), chances=np.array([0.3, 0.6]))
-    lonely = AntecedentDistribution.from_lists([[]], [[]])
+    lonely = cs.AntecedentDistribution.from_lists([[]], [[]])
     events = evaluate_matches(lonely, matches, "d", DAY, n_samples=20_000)
     assert tolerance.plausible_counts([int(events.n_hits[0])], 20_000, [chance]).all()
     assert events.instance_hits.sum() >= events.n_hits[0]
 
 
 def test_rules_share_the_draws_of_a_trigger() -> None:
-    posterior = DocumentPosterior("d", AntecedentDistribution.from_lists(*REASON_SCORES))
+    posterior = DocumentPosterior("d", cs.AntecedentDistribution.from_lists(*REASON_SCORES))
     rules = [dataclasses.replace(doubted([chance], [7]), event=str(chance)) for chance in (0.3, 0.6, 1.0)]
     rare, common, certain = (events.hits[0] for events in evaluate_document(posterior, rules, DAY, n_samples=2000))
     assert (rare <= common).all()
@@ -628,20 +621,20 @@ SENTENCES = [
 ]
 
 
-def true_events(documents: Iterable[ScoredDocument], *arguments: Any, **options: Any) -> TrueEvents:
+def true_events(documents: Iterable[cs.ScoredDocument], *arguments: Any, **options: Any) -> TrueEvents:
     truth = TrueEvents(*arguments, **options)
     truth.update(documents)
     return truth
 
 
-def news(gold: Any, doc_id: str = "a", **changes: Any) -> ScoredDocument:
+def news(gold: Any, doc_id: str = "a", **changes: Any) -> cs.ScoredDocument:
     """Mentions: troops, and they, who may be the troops."""
     document = er.scored(er.json_document(doc_id, "1991-02-03", SENTENCES, {1: {0: 0.0}}))
     return dataclasses.replace(document, gold=gold, **changes)
 
 
 @pytest.fixture(scope="module")
-def simulated() -> list[ScoredDocument]:
+def simulated() -> list[cs.ScoredDocument]:
     until = datetime.date(1991, 6, 30)
     documents = simulate_documents(60, seed=3, end=until, event_share=0.8, median_mentions=40)
     return [each.document for each in documents]
@@ -664,7 +657,7 @@ def test_an_event_is_true_if_the_annotated_entity_attacks(gold: list[Any], expec
     assert [event.actor for event in truth.events] == list(expected)
 
 
-def test_true_events_are_those_of_the_definition(simulated: list[ScoredDocument]) -> None:
+def test_true_events_are_those_of_the_definition(simulated: list[cs.ScoredDocument]) -> None:
     rule, lexicon = load_rules("attack", "paper"), load_lexicon()
     expected = []
     for document in simulated:
@@ -679,7 +672,7 @@ def test_true_events_are_those_of_the_definition(simulated: list[ScoredDocument]
 
 
 @pytest.mark.parametrize("period", ["quarter", "W-TUE"])
-def test_counts_are_the_events_by_country_and_period(simulated: list[ScoredDocument], period: str) -> None:
+def test_counts_are_the_events_by_country_and_period(simulated: list[cs.ScoredDocument], period: str) -> None:
     truth = true_events(simulated, period=period)
     table = truth.to_frame()
     assert list(table.columns) == ["doc_id", "date", "period", "event", "actor"]
@@ -720,18 +713,18 @@ def test_a_document_that_lacks_something_is_rejected(name: str) -> None:
     truth, good = TrueEvents(), news([1, 1])
     strange = dataclasses.replace(good, doc_id="a", tokens=dataclasses.replace(good.tokens, dep=["?"] * 7))
     for bad in (dataclasses.replace(good, **{name: None}), strange):
-        with error(InputError, place="doc_id 'a'"):
+        with error(cs.InputError, place="doc_id 'a'"):
             truth.add(bad)
     assert truth.add(good) == ("IRQ",)  # the bad one is not remembered
-    with error(InputError, place="doc_id 'a'"):
+    with error(cs.InputError, place="doc_id 'a'"):
         truth.add(good)
 
 
 @pytest.mark.parametrize("options", [{"rule": "attack"}, {"lexicon": "countries"}, {"scheme": "ptb"}, {"period": "x"}])
 def test_parameters_of_another_kind_are_rejected(options: dict[str, Any]) -> None:
-    with error(ParameterError, *options):
+    with error(cs.ParameterError, *options):
         TrueEvents(**options)
-    with error(ParameterError, "document"):
+    with error(cs.ParameterError, "document"):
         true_events("a")  # type: ignore[arg-type]
 
 
@@ -739,5 +732,5 @@ def test_counts_of_other_columns_or_periods_are_rejected() -> None:
     truth = true_events([news([1, 1])])
     counts = pd.DataFrame({"actor": ["IRQ"], "period": ["1991"], "lower": [0.0], "upper": [1.0]})
     for wrong in (counts, counts.assign(period="soon"), counts.assign(period="1991Q1").drop(columns="lower")):
-        with error(ParameterError, "counts"):
+        with error(cs.ParameterError, "counts"):
             truth.beside(wrong)
