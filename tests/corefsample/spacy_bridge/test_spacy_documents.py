@@ -14,13 +14,7 @@ from spacy.vocab import Vocab
 from spacy_stubs import loaded
 
 from corefsample import AntecedentDistribution, ParameterError, ScoredDocument, Tokens
-from corefsample.spacy_bridge.documents import (
-    doc_of_scored_document,
-    doc_of_tokens,
-    mentions_of_spans,
-    tokens_of_doc,
-    word_offsets,
-)
+from corefsample.spacy_bridge import documents as bridge
 from corefsample.syntax._schemes import fitting_schemes
 
 VOCAB = Vocab()
@@ -63,7 +57,7 @@ def attack() -> Any:
 
 
 def test_a_parse_in_clearnlp_labels_is_converted_word_by_word() -> None:
-    tokens = tokens_of_doc(attack())
+    tokens = bridge.tokens_of_doc(attack())
     assert tokens == Tokens(
         ["US", "troops", "were", "attacked", "by", "them", ".", "They", "fled", "."],
         ["US", "troop", "be", "attack", "by", "they", ".", "they", "flee", "."],
@@ -78,7 +72,7 @@ def test_a_parse_in_clearnlp_labels_is_converted_word_by_word() -> None:
         },
     )
     assert fitting_schemes(tokens.dep) == ("clearnlp",)
-    assert word_offsets(attack()).tolist() == [0, 1, 3, 4, 5, 6, 7, 9, 10, 11]
+    assert bridge.word_offsets(attack()).tolist() == [0, 1, 3, 4, 5, 6, 7, 9, 10, 11]
 
 
 @pytest.mark.parametrize(
@@ -93,7 +87,7 @@ def test_a_parse_in_clearnlp_labels_is_converted_word_by_word() -> None:
 def test_whitespace_gives_its_place_in_the_tree_to_a_word(
     words: list[str], heads: list[int], labels: list[str]
 ) -> None:
-    tokens = tokens_of_doc(made(words, heads, labels))
+    tokens = bridge.tokens_of_doc(made(words, heads, labels))
     assert (tokens.head.tolist(), list(tokens.dep)) == ([1, -1, 1], ["det", "ROOT", "obj"])
     assert tokens.sent.tolist() == [0, 0, 0]
 
@@ -101,9 +95,9 @@ def test_whitespace_gives_its_place_in_the_tree_to_a_word(
 def test_sentences_without_a_word_do_not_count() -> None:
     doc = made(["\n", "a", "\n\n", "b"], [0, 1, 2, 3], ["ROOT"] * 4)
     assert [sentence.text for sentence in doc.sents] == ["\n", "a", "\n\n", "b"]
-    assert tokens_of_doc(doc).sent.tolist() == [0, 1]
-    assert len(tokens_of_doc(made(["\n"], [0], ["ROOT"]))) == 0
-    assert len(tokens_of_doc(Doc(VOCAB))) == 0
+    assert bridge.tokens_of_doc(doc).sent.tolist() == [0, 1]
+    assert len(bridge.tokens_of_doc(made(["\n"], [0], ["ROOT"]))) == 0
+    assert len(bridge.tokens_of_doc(Doc(VOCAB))) == 0
 
 
 PARSED: dict[str, Any] = {"heads": [0], "deps": ["ROOT"]}
@@ -122,7 +116,7 @@ PARSED: dict[str, Any] = {"heads": [0], "deps": ["ROOT"]}
 def test_a_doc_without_its_annotation_is_rejected(given: dict[str, Any] | None, needed: str) -> None:
     doc: Any = "a text" if given is None else Doc(VOCAB, words=["a"], **given)
     with error(ParameterError, "doc") as caught:
-        tokens_of_doc(doc)
+        bridge.tokens_of_doc(doc)
     assert needed in str(caught.value)
 
 
@@ -131,9 +125,9 @@ def test_merged_words_are_rejected_and_words_of_a_corpus_are_not() -> None:
     with doc.retokenize() as retokenizer:
         retokenizer.merge(doc[0:2])
     with error(ParameterError, "doc") as caught:
-        tokens_of_doc(doc)
+        bridge.tokens_of_doc(doc)
     assert "merge_entities" in str(caught.value.hint)
-    assert tokens_of_doc(doc, blanks=True).text[0] == "US troops"
+    assert bridge.tokens_of_doc(doc, blanks=True).text[0] == "US troops"
 
 
 # --- mentions ----------------------------------------------------------------------------------------------
@@ -142,30 +136,32 @@ def test_merged_words_are_rejected_and_words_of_a_corpus_are_not() -> None:
 def test_spans_become_mentions_without_the_whitespace_at_their_ends() -> None:
     doc = attack()
     spans = [doc[0:3], doc[0:2], doc[5:9], doc[6:7], doc[8:10]]
-    rows = mentions_of_spans(doc, spans)
+    rows = bridge.mentions_of_spans(doc, spans)
     # "US troops", twice; "by them ." hangs on "attacked" by "by" and ".", of which "by" is first; "them"; "They"
     assert rows.tolist() == [[0, 2, 1], [0, 2, 1], [4, 7, 4], [5, 6, 5], [7, 8, 7]]
-    assert mentions_of_spans(doc, []).shape == (0, 3)
+    assert bridge.mentions_of_spans(doc, []).shape == (0, 3)
 
 
 def test_the_head_of_a_mention_is_the_word_highest_in_the_tree() -> None:
     # b and c leave the span of a, b, c; c hangs on the root e itself, b one link lower
     doc = made(["a", "b", "c", "d", "e"], [1, 3, 4, 4, 4], ["x", "x", "x", "x", "ROOT"])
-    assert mentions_of_spans(doc, [doc[0:3]]).tolist() == [[0, 3, 2]]
+    assert bridge.mentions_of_spans(doc, [doc[0:3]]).tolist() == [[0, 3, 2]]
 
 
 def test_a_mention_without_a_word_is_rejected() -> None:
     doc = attack()
     with pytest.raises(ParameterError, match=r"^mentions\[1\]"):
-        mentions_of_spans(doc, [doc[0:2], doc[2:3]])
+        bridge.mentions_of_spans(doc, [doc[0:2], doc[2:3]])
 
 
 def test_a_document_of_a_doc_makes_a_doc_with_its_mentions() -> None:
     doc = attack()
-    mentions = mentions_of_spans(doc, [doc[0:2], doc[6:7], doc[9:10]])
+    mentions = bridge.mentions_of_spans(doc, [doc[0:2], doc[6:7], doc[9:10]])
     assert mentions.tolist() == [[0, 2, 1], [5, 6, 5], [7, 8, 7]]
     antecedents = AntecedentDistribution.from_lists([[], [0], [0, 1]], [[], [-1.0], [0.5, 2.0]])
-    again = doc_of_scored_document(ScoredDocument("a", mentions, antecedents, tokens=tokens_of_doc(doc)), VOCAB)
+    again = bridge.doc_of_scored_document(
+        ScoredDocument("a", mentions, antecedents, tokens=bridge.tokens_of_doc(doc)), VOCAB
+    )
     assert [span.text for span in again.spans["mentions"]] == ["US troops", "them", "They"]
     assert again.text == "US troops were attacked by them. They fled."
 
@@ -206,9 +202,9 @@ def trees(draw: st.DrawFn) -> Tokens:
 @settings(max_examples=60)
 @given(trees())
 def test_tokens_survive_conversion_to_spacy_and_back(tokens: Tokens) -> None:
-    doc = doc_of_tokens(tokens, VOCAB)
-    assert tokens_of_doc(doc) == tokens
-    assert word_offsets(doc).tolist() == list(range(len(tokens)))
+    doc = bridge.doc_of_tokens(tokens, VOCAB)
+    assert bridge.tokens_of_doc(doc) == tokens
+    assert bridge.word_offsets(doc).tolist() == list(range(len(tokens)))
 
 
 @settings(max_examples=60)
@@ -232,8 +228,8 @@ def test_whitespace_put_between_words_changes_nothing_but_the_blanks(tokens: Tok
         if t in after:
             heads[place[t] + 1] = place[t]
     doc = made(words, heads, columns["dep"], lemmas=columns["lemma"], pos=columns["upos"])
-    assert dataclasses.replace(tokens_of_doc(doc), extra=tokens.extra) == tokens
-    assert [words[i] for i in word_offsets(doc)] == list(tokens.text)
+    assert dataclasses.replace(bridge.tokens_of_doc(doc), extra=tokens.extra) == tokens
+    assert [words[i] for i in bridge.word_offsets(doc)] == list(tokens.text)
 
 
 @pytest.mark.parametrize(
@@ -243,7 +239,7 @@ def test_what_spacy_cannot_represent_is_rejected(changes: dict[str, Any]) -> Non
     texts = {"text": ["A", "b"], "lemma": ["a", "b"], "upos": ["DET", "NOUN"], "dep": ["det", "root"]}
     columns = {**texts, "head": [1, -1], "sent": [0, 0]}
     with pytest.raises(ParameterError, match=r"^tokens"):
-        doc_of_tokens(Tokens(**{**columns, **changes}), VOCAB)
+        bridge.doc_of_tokens(Tokens(**{**columns, **changes}), VOCAB)
 
 
 # --- a real pipeline ---------------------------------------------------------------------------------------
@@ -255,17 +251,17 @@ TEXT = (
 
 
 def test_a_real_parse_survives_conversion_to_spacy_and_back(nlp: Any) -> None:
-    tokens = tokens_of_doc(nlp(TEXT))
+    tokens = bridge.tokens_of_doc(nlp(TEXT))
     assert fitting_schemes(tokens.dep) == nlp.meta["scheme"]
     assert "".join(tokens.text) == "".join(TEXT.split())
     assert not any(word.isspace() for word in tokens.text)
-    again = doc_of_tokens(tokens, nlp.vocab)
-    assert tokens_of_doc(again) == tokens
+    again = bridge.doc_of_tokens(tokens, nlp.vocab)
+    assert bridge.tokens_of_doc(again) == tokens
     assert again.text.split() == TEXT.split()
 
 
 def test_the_head_of_a_real_phrase_is_its_root(nlp: Any) -> None:
     doc = nlp(" ".join(TEXT.split()))
     spans = [token.doc[token.left_edge.i : token.right_edge.i + 1] for token in doc]
-    offsets = word_offsets(doc)
-    assert [offsets[head] for _, _, head in mentions_of_spans(doc, spans)] == [span.root.i for span in spans]
+    offsets = bridge.word_offsets(doc)
+    assert [offsets[head] for _, _, head in bridge.mentions_of_spans(doc, spans)] == [span.root.i for span in spans]

@@ -113,7 +113,6 @@ def test_a_file_of_another_kind_is_no_crfsuite_model(tmp_path: Path) -> None:
 # --- model files --------------------------------------------------------------------------------------------
 
 
-
 MODELS: list[Any] = [
     HiddenMarkovModel(pseudocount=0.25).fit(random_sentences(30)),
     ConditionalRandomField(l2=0.5, max_iterations=20).fit(random_sentences(30)),
