@@ -69,7 +69,7 @@ class Conflicts(NamedTuple):
     barred: Words
 
 
-@kernel
+@kernel_in_place
 def clashes(starts: Ints, earlier: Ints32, labels: Ints32, clash: Bools) -> None:
     """Mark in clash (n, n_samples) the mentions of each pair that has one label."""
     for i in range(labels.shape[0]):
@@ -191,7 +191,7 @@ def first_choices(rows: Rows, steps: Steps, key: np.uint64, chain: int, most_tri
     return False
 
 
-@kernel
+@kernel_in_place
 def draw_others(
     indptr: Ints, antecedents: Ints32, links: Floats, new: Floats, is_relevant: Bools, key: np.uint64, numbers: Ints,
     first: int, labels: Ints32,
