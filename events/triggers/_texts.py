@@ -63,7 +63,8 @@ def read_answered_texts(paths: Sequence[PathLike], types: Sequence[str]) -> Iter
     Raises
     ------
     InputError
-        If a file cannot be read, a type is unknown, or a bracket or "|" is outside of a mark; the place is the line.
+        If a file cannot be read, a type is unknown, a mark contradicts itself, an actor is not in the text, or a
+        bracket or "|" is outside of a mark; the place is the line.
     """
     for path in map(Path, paths):
         for number, line in enumerate(_lines(path), start=1):
@@ -97,10 +98,15 @@ def _parsed(line: str, types: frozenset[str], place: str) -> tuple[str, tuple[Ma
             rule = f"types must be names of rules: {', '.join(sorted(types))}; got {shown(min(unknown))}"
             raise InputError(rule, place=place, hint=did_you_mean(min(unknown), types))
         reported = {name for name in named if not name.startswith("!")}
+        contrary = reported & {name.removeprefix("!") for name in named if name.startswith("!")}
+        if contrary:
+            raise InputError(f"a mark must not say both {min(contrary)} and !{min(contrary)}", place=place)
         reported |= {name for name, implying in _IMPLIED.items() if reported & implying and name in types}
         actors = tuple(name.strip() for name in (match[3] or "").split(";") if name.strip())
         marks.append(Mark(start, len(text), frozenset(reported), actors))
     text += line[end:]
+    for actor in (actor for mark in marks for actor in mark.actors if actor.casefold() not in text.casefold()):
+        raise InputError(f"actors must be words of the text, got {shown(actor)}", place=place)
     if set("[]|") & set(text):
         raise InputError(f"marks must be [words|types|actors], got {shown(text)}", place=place)
     return text, tuple(marks)
