@@ -260,11 +260,12 @@ def expected_width_of(
     widths = []
     for target in range(len(plan.frame.targets)):
         error, rng = target_error(plan.frame, target, model, 1000 if labels is None else N_DRAWS // 4, seed)
-        strata, earlier = target_strata(plan.frame, target, plan.stratum_of, n := len(plan.strata)), None
+        n, earlier = len(plan.strata), None
         if labels is not None:
             answers = labels.labels[:, target]
             codes = plan.stratum_of[plan.sample[: len(answers)]]
             earlier = np.bincount(codes[answers < UNSURE], minlength=n), np.bincount(codes[answers == YES], minlength=n)
+        strata = target_strata(plan.frame, target, plan.stratum_of, n)
         widths.append(expected_width(*strata, n_labels.astype(np.int64), error, rng, level, earlier))
     return max(widths)
 

@@ -263,6 +263,9 @@ def _loaded(name: str, encoder: str, checksum: str) -> TriggerModel:
             texts = content["texts"].tobytes() if "texts" in content else b""
     except (ValueError, KeyError, EOFError, BadZipFile) as error:
         raise _unreadable(source, error) from None
+    if weights.shape != (len(rows), len(types) + 1):
+        hint = "corefsample train-triggers fits it again to the same texts"
+        raise InputError("must be a trigger model of this version, got an earlier one", place=str(source), hint=hint)
     if not encoder and fitted_with:
         next_step = ParameterHint("encoder", "names the folder of the encoder with which it was fitted")
         raise InputError("must be a trigger model without an encoder, got one with", place=str(source), hint=next_step)

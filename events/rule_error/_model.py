@@ -114,10 +114,8 @@ def read_reference(path: PathLike | None = None, audits: Sequence[PathLike] = ()
         except FileNotFoundError:
             raise InputError("file must exist, got none", place=str(source)) from None
         except (OSError, ValueError) as error:
-            reason, hint = (
-                getattr(error, "strerror", None) or error,
-                f"`corefsample audit estimate` writes one, {AUDITED}",
-            )
+            reason = getattr(error, "strerror", None) or error
+            hint = f"`corefsample audit estimate` writes one, {AUDITED}"
             raise InputError(f"cannot be read as a reference table: {reason}", place=str(source), hint=hint) from None
         tables.append(checked_reference(table, str(source)))
     return pd.concat(tables, ignore_index=True)

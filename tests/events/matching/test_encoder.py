@@ -63,8 +63,8 @@ def test_a_folder_without_an_onnx_file_or_with_a_broken_one_is_rejected(tmp_path
 
 def test_a_model_is_used_only_with_the_encoder_of_its_fit(tmp_path: Path, table: npt.NDArray[np.float32]) -> None:
     folders = [str(write_encoder(tmp_path / name, table + k)) for k, name in enumerate("ab")]
-    of_vectors = np.ones((6, 1), np.float32)
-    rows, weights = {tm.feature_hash("bias"): 0}, np.ones((1, 1), np.float32)
+    of_vectors = np.ones((6, 2), np.float32)
+    rows, weights = {tm.feature_hash("bias"): 0}, np.ones((1, 2), np.float32)
     fitted = tm.TriggerModel(("attack",), rows, weights, frozenset(["fire"]), "", load_encoder(folders[0]), of_vectors)
     path = str(tmp_path / "m.npz")
     fitted.save(path)
