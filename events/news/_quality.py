@@ -13,7 +13,7 @@ from functools import cache
 from importlib import resources
 from importlib.util import find_spec
 from operator import add
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
@@ -22,7 +22,9 @@ from corefsample._lazy import install_hint
 from corefsample.documents._tokens import counted
 from corefsample.errors import ParameterError
 from corefsample.languages._language import load_language
-from events.news._fields import Article
+
+if TYPE_CHECKING:
+    from events.news._fields import Article
 
 _FEWEST_LETTERS = 40  # shorter texts, such as headlines, may have no upper case
 
