@@ -225,7 +225,7 @@ def _row(text: str, lemma: str, upos: str, xpos: str, feats: str, language: Lang
     return np.array(row, np.uint32).tobytes()
 
 
-def word_rows(tokens: Tokens, language: Language | None = None, places: Iterable[int] | None = None) -> Words32:
+def word_rows(tokens: Tokens, language: Language | None = None, selection: Iterable[int] | None = None) -> Words32:
     """Features of the single words of a text; `NeutralParse` has the features of their parse.
 
     Parameters
@@ -234,13 +234,13 @@ def word_rows(tokens: Tokens, language: Language | None = None, places: Iterable
         Words; ``extra`` may have ``xpos`` (Penn tags) and ``feats`` (UD features): strings, None where missing.
     language
         Resources of the language of the words. By default, English.
-    places
+    selection
         Tokens that have a row. By default, all.
 
     Returns
     -------
     array of shape (n_rows, n_columns), uint32
-        One row per token; columns by `Column`.
+        One row per selected token; columns by `Column`.
 
     Raises
     ------
@@ -250,7 +250,7 @@ def word_rows(tokens: Tokens, language: Language | None = None, places: Iterable
     xpos, feats = extra_strings(tokens, "xpos"), _with_zeros(tokens, extra_strings(tokens, "feats"))
     owner = repeat(language or load_language(ENGLISH), len(tokens))
     words = [*zip(tokens.text, tokens.lemma, tokens.upos, xpos, feats, owner, strict=True)]
-    rows = starmap(_row, words if places is None else map(words.__getitem__, places))
+    rows = starmap(_row, words if selection is None else map(words.__getitem__, selection))
     return np.frombuffer(b"".join(rows), np.uint32).reshape(-1, len(Column)).copy()
 
 

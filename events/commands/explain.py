@@ -161,7 +161,7 @@ def _pairs(trigger: ExplainedTrigger) -> Iterator[tuple[str, str]]:
     words[trace.token - trigger.start] = f"[{words[trace.token - trigger.start]}]"
     yield "sentence", " ".join(words)
     yield "trigger", f"{trace.trigger} (frame {trace.frame})"
-    remark = " by nobody whom the lexicon names" * (trace.outcome == "counted" and not trace.is_named)
+    remark = "" if trace.is_named or trace.outcome != "counted" else " by nobody whom the lexicon names"
     yield "outcome", f"{trace.outcome} ({_OUTCOMES[trace.outcome]}{remark})"
     if trace.chance is not None:
         yield "reports", f"P(the trigger reports this event) {trace.chance:.3f}"

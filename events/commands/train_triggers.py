@@ -2,7 +2,8 @@
 
 TEXTS are files with a text a line, in which the words that report an event are marked [words|types|actors], as in
 "Gunmen [killed|kill|Gunmen] nine." Types are names of rules, separated by commas; "!" before a type says that the words
-do not report it. The command that fitted the models of the package is in docs/trigger-models.md.
+do not report it. The file of the model keeps the texts, which `explain` shows as reasons. The command that fitted the
+models of the package is in docs/trigger-models.md.
 
 Examples
 --------

@@ -63,6 +63,12 @@ def feature_hash(feature: str) -> int:
     return crc32(feature.encode("utf-8", "surrogatepass"))
 
 
+def condition_features(names: Iterable[str]) -> list[str]:
+    """Features of a rule's conditions that hold of a predicate: each of them, and that there is one."""
+    features = [CONDITION + name for name in names]
+    return [*features, CONDITION] if features else []
+
+
 class PredicateFeatures:
     """Features of the predicates of one parse.
 
@@ -190,12 +196,14 @@ class TriggerModel:
         is_trigger, conditions
             Whether the predicate is a trigger of the rule, and the conditions of the rule that hold of it.
         """
-        of_type = [] if event_type == ANY_TYPE else [self.types.index(event_type)]
-        columns = [*of_type, *[len(self.types)] * is_trigger]
+        columns = [] if event_type == ANY_TYPE else [self.types.index(event_type)]
+        of_rule = condition_features(conditions)
+        if is_trigger:
+            columns.append(len(self.types))
+            of_rule.append(TRIGGER + event_type)
         if not columns:
             return 0.0
-        of_rule = [TRIGGER + event_type] * is_trigger + [CONDITION + name for name in conditions]
-        rows = {self.row(feature) for feature in (*of_rule, *[CONDITION] * bool(conditions))} - {None}
+        rows = {self.row(feature) for feature in of_rule} - {None}
         z = predicates.scores(self, token) + sum(self.weights[row] for row in rows)
         return 1.0 / (1.0 + exp(-float(z[columns].sum())))
 
@@ -309,9 +317,10 @@ def _unreadable(source: Traversable, error: Exception) -> InputError:
 def with_trigger_model(rule: Rule, name: str, encoder: str = "") -> Rule:
     """The rule with a trigger model; the rule itself if it is of another preset or language.
 
-    The type of a rule of the package is its name, or the rule that it extends if it has the same triggers; that of a
-    user's rule is its name, in models of users only. Predicates that are no triggers of the rule have the roles of its
-    frames of verbs and nouns. Of a rule with a type that the model does not know, only triggers can report an event.
+    The type of a rule of the package is its name, and that of a user's rule is its name in models of users. Otherwise
+    it is the rule of the package that the rule extends, if it has the same triggers. Predicates that are no triggers of
+    the rule have the roles of its frames of verbs and nouns. Of a rule with a type that the model does not know, only
+    triggers can report an event.
     """
     if name == BY_RULES and encoder:
         raise ParameterError("must be a model with an encoder, got rules", parameter="triggers")
@@ -321,7 +330,7 @@ def with_trigger_model(rule: Rule, name: str, encoder: str = "") -> Rule:
     if model is None or not is_fit:
         return rule
     of_users = (rule.name,) if name not in SHIPPED_MODELS else ()
-    names = (rule.source, *rule.bases) if is_shipped_rule(rule.source) else of_users
+    names = (*of_users, *filter(is_shipped_rule, (rule.source, *rule.bases)))
     known = (each for each in names if each in model.types)
     same = (rule.source, *of_users)
     event_type = next((each for each in known if each in same or load_rules(each).triggers == rule.triggers), ANY_TYPE)

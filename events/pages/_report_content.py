@@ -275,11 +275,11 @@ def _likely_misses(folder: Path, counts: pd.DataFrame, names: Mapping[str, str],
     verify_table(folder / "near_half.csv")
     texts = ["doc_id", "event", *role_columns(counts.columns), "sentences"]
     table = pd.read_csv(folder / "near_half.csv", keep_default_na=False, dtype=dict.fromkeys(texts, str))
-    by_reader = pd.to_numeric(table.get(READER[0], pd.Series(dtype=float)), errors="coerce").dropna()
-    table = table.loc[
-        by_reader[table["probability"].reindex(by_reader.index) < 0.5].sort_values(ascending=False, kind="stable").index
-    ]
-    table = table.head(_N_MISSES)
+    if READER[0] not in table:
+        return []
+    table[READER[0]] = pd.to_numeric(table[READER[0]], errors="coerce")  # "" where no error is known
+    table = table[table["probability"] < 0.5].dropna(subset=READER[0])
+    table = table.sort_values(READER[0], ascending=False, kind="stable").head(_N_MISSES)
     table[texts] = table[texts].map(unescaped)
     codes = row_names(table[texts[:-1]].drop(columns="doc_id").assign(period=""), full=full, like=counts)
     table["actor"] = [shown_name(code, names) for code in codes]

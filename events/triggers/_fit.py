@@ -22,6 +22,7 @@ from events.matching._trigger_model import (
     TRIGGER,
     PredicateFeatures,
     TriggerModel,
+    condition_features,
     feature_hash,
 )
 from events.rules._rules import Rule
@@ -91,8 +92,7 @@ def predicates_of(
             shared = {feature_hash(f) for f in of_parse.of(token) if not f.startswith(OF_LEMMA)}
             for column, (rule, of_rule) in enumerate(zip(rules, triggers, strict=True)):
                 if token in of_rule:
-                    of_type = [CONDITION + name for name in held if name in rule.unless]
-                    of_type += [CONDITION] * bool(of_type)
+                    of_type = condition_features(name for name in held if name in rule.unless)
                     of_triggers.append((len(index), column, sorted(shared.union(map(feature_hash, of_type)))))
             index.append(number)
             features.append(sorted(set(map(feature_hash, (*of_parse.of(token), *of_rules)))))
