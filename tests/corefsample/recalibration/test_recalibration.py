@@ -449,11 +449,13 @@ def loop_scores(document: ScoredDocument, kinds: list[int], parameters: Floats) 
     ],
 )
 def test_kinds_follow_tags_and_features(word: str, upos: str, extra: dict[str, str], kind: str) -> None:
-    further = {name: [value] for name, value in extra.items()}
-    # The label of the dependency has no part in it: the three schemes give the same kinds.
+    further = {name: [value, ""] for name, value in extra.items()}
+    # The label of the dependency has no part in it: the three schemes give the same kinds, in the order of mentions.
     for label in ("nsubj", "obl", "pobj"):
-        tokens = Tokens([word], [word], [upos], [label], np.array([-1]), np.zeros(1, int), further)
-        assert MENTION_KINDS[mention_kinds(tokens, [[0, 1, 0]])[0]] == kind
+        words = [word, "seven"]
+        tokens = Tokens(words, words, [upos, "NUM"], [label] * 2, np.array([-1, 0]), np.zeros(2, int), further)
+        kinds = mention_kinds(tokens, [[0, 2, 1], [0, 1, 0]])
+        assert [MENTION_KINDS[k] for k in kinds] == ["other", kind]
 
 
 # --- application --------------------------------------------------------------------------------------------

@@ -299,6 +299,10 @@ def test_a_flipped_bit_of_a_file_is_an_error_or_changes_no_number(
 
     if name not in ("audit/audited.csv", "audit/labels.csv", "audit/audited.json"):
         assert_flips_are_errors(tmp_path / name, estimates)
+    if name.endswith("reference.csv"):
+        (tmp_path / name).write_text((tmp_path / name).read_text() + "\n")  # of no consequence to what reads it
+        with error(InputError, place=str(tmp_path / name)):
+            estimates()
     if not any(part in name for part in ("plan", "strata", "reference")):
         assert_flips_are_errors(tmp_path / name, of_report)
 
