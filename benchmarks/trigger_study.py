@@ -131,7 +131,10 @@ def left_out(pipeline: str, encoder: str | None, picture: Path | None) -> pd.Dat
     for column, name in enumerate([*TYPES, "all"]):
         chosen = slice(None) if name == "all" else [column]
         truth, q, of_rules = (values[:, chosen].ravel() for values in (yes, p, rule_p))
-        error, curves[name] = calibration_error(q, truth), reliability_curve(q, truth, bin_size=BIN_SIZE)
+        error, curves[name] = (
+            calibration_error(q, truth),
+            reliability_curve(q, truth, bin_size=BIN_SIZE if name != "all" else None),
+        )
         losses = {"log loss": log_loss(truth, q), "of rules": log_loss(truth, of_rules)}
         shares = {"calibration error": error.estimate, "true where P > .8": float(truth[q > 0.8].mean())}
         rows.append(
