@@ -141,8 +141,10 @@ def _arguments(
     # Of two arguments the object controls ("ordered them to attack"), else the subject, in active and passive.
     by_subject = f"[active,no >{any_subject}]<xcomp[no >{objects}]+>nsubj|{passive}"
     by_object = f"[active,no >{any_subject}]<xcomp>{objects}"
-    # After attacking, they left; they succeeded in attacking; they were able to attack.
-    by_governor = tuple(f"[active,no >{any_subject}]{steps}>nsubj|{passive}" for steps in governed)
+    # After attacking, they left; they succeeded in attacking; they were able to attack. But they accused, blamed,
+    # thanked others of, for attacking: those did it.
+    by_governor = tuple(f"[active,no >{any_subject}]{steps}[lemma!={{blaming}}]>nsubj|{passive}" for steps in governed)
+    by_blamed = tuple(f"[active,no >{any_subject}]{steps}[lemma={{blaming}}]>{objects}|{passive}" for steps in governed[:2])
     # They crossed the border and had to attack.
     by_shared = f"[active,no >{any_subject}]<xcomp[no >{any_subject}|{objects}]+<conj>nsubj"
     # A relative pronoun stands for the noun that its clause hangs on, by the label that led to the pronoun.
@@ -169,7 +171,7 @@ def _arguments(
                 for tail in ("", ">conj+")
             ),
         ),
-        "controlled_subject": _with_conjuncts(by_subject, by_object, *by_governor, by_shared),
+        "controlled_subject": _with_conjuncts(by_subject, by_object, *by_governor, *by_blamed, by_shared),
         "object": (f">{direct_object}",),
         "passive_subject": (f">{passive}",),
         "conjoined_object": (f">{direct_object}>conj+", f">{passive}>conj+"),
