@@ -113,6 +113,7 @@ def _arguments(
     agents: tuple[str, ...],
     relative: str,
     governed: tuple[str, ...],
+    blamed: str,
     possessor: str,
     compound: tuple[str, ...],
     prepositional: tuple[str, ...],
@@ -124,8 +125,8 @@ def _arguments(
 
     passive, clausal, objects, relative
         Labels of passive subjects, subject clauses, objects (the direct one first) and relative clauses.
-    agents, governed
-        Paths to agents of the passive, and steps to a governing verb.
+    agents, governed, blamed
+        Paths to agents of the passive, and steps to a governing verb, and to one with an object that does it.
     possessor, compound, prepositional, of, by
         Paths to modifiers of nouns: "of" in a path stands for any preposition; and further ones for "of" and "by".
     done_by
@@ -141,10 +142,13 @@ def _arguments(
     # Of two arguments the object controls ("ordered them to attack"), else the subject, in active and passive.
     by_subject = f"[active,no >{any_subject}]<xcomp[no >{objects}]+>nsubj|{passive}"
     by_object = f"[active,no >{any_subject}]<xcomp>{objects}"
-    # After attacking, they left; they succeeded in attacking; they were able to attack. But they accused, blamed,
-    # thanked others of, for attacking: those did it.
+    # After attacking, they left; they succeeded in attacking; they were able to attack. But those whom they accused of
+    # attacking, or thanked for it, did it; parsers hang it on the verb or on its object.
     by_governor = tuple(f"[active,no >{any_subject}]{steps}[lemma!={{blaming}}]>nsubj|{passive}" for steps in governed)
-    by_blamed = tuple(f"[active,no >{any_subject}]{steps}[lemma={{blaming}}]>{objects}|{passive}" for steps in governed[:2])
+    by_blamed = tuple(
+        f"[active,no >{any_subject}]{steps}[lemma={{blaming}}]>{objects}|{passive}"
+        for steps in (blamed, f"{blamed}<{direct_object}", f"<acl<{direct_object}")
+    )
     # They crossed the border and had to attack.
     by_shared = f"[active,no >{any_subject}]<xcomp[no >{any_subject}|{objects}]+<conj>nsubj"
     # A relative pronoun stands for the noun that its clause hangs on, by the label that led to the pronoun.
@@ -214,7 +218,12 @@ def _universal(name: str, bases: str, subtypes: str, **labels: Any) -> Scheme:
             *(f"{path}>conj+" for path in (">amod", ">nmod[case={of}]", ">nmod:of", ">nmod:poss", ">compound")),
         ),
         **_arguments(
-            relative="acl:relcl", governed=("<advcl",), possessor=">nmod:poss", compound=(">compound",), **labels
+            relative="acl:relcl",
+            governed=("<advcl",),
+            blamed="<advcl",
+            possessor=">nmod:poss",
+            compound=(">compound",),
+            **labels,
         ),
     }
     bases, subtypes = f"{_UD_SHARED} {bases}", f"{_UD_SHARED_SUBTYPES} {subtypes}"
@@ -279,6 +288,7 @@ _ALL = (
                 agents=(">agent>pobj",),
                 relative="relcl",
                 governed=("<advcl", "<pcomp<prep", "<pcomp<prep<acomp", "<xcomp[no >dobj|dative]+<acomp"),
+                blamed="<pcomp<prep",
                 possessor=">poss",
                 compound=(">compound", ">nmod"),
                 prepositional=(">prep[lemma={of}]>pobj",),
