@@ -126,7 +126,8 @@ def _arguments(
     passive, clausal, objects, relative
         Labels of passive subjects, subject clauses, objects (the direct one first) and relative clauses.
     agents, governed, blamed
-        Paths to agents of the passive, and steps to a governing verb, and to one with an object that does it.
+        Paths to agents of the passive, from a verb without a subject ("idle") to its governors, and from one after
+        "for", "of" or the like.
     possessor, compound, prepositional, of, by
         Paths to modifiers of nouns: "of" in a path stands for any preposition; and further ones for "of" and "by".
     done_by
@@ -142,13 +143,17 @@ def _arguments(
     # Of two arguments the object controls ("ordered them to attack"), else the subject, in active and passive.
     by_subject = f"[active,no >{any_subject}]<xcomp[no >{objects}]+>nsubj|{passive}"
     by_object = f"[active,no >{any_subject}]<xcomp>{objects}"
-    # After attacking, they left; they succeeded in attacking; they were able to attack. But those whom they accused of
-    # attacking, or thanked for it, did it; parsers hang it on the verb or on its object.
-    by_governor = tuple(f"[active,no >{any_subject}]{steps}[lemma!={{blaming}}]>nsubj|{passive}" for steps in governed)
-    by_blamed = tuple(
-        f"[active,no >{any_subject}]{steps}[lemma={{blaming}}]>{objects}|{passive}"
-        for steps in (blamed, f"{blamed}<{direct_object}", f"<acl<{direct_object}")
+    # After attacking, they left; they succeeded in attacking; they were able to attack; they apologised for attacking.
+    # But whom they accused of attacking, stopped from it or thanked for it did it, unless they claimed responsibility.
+    # Parsers hang the clause on the verb or on its object.
+    *to_governors, blamed = (path.replace("{idle}", f"active,no >{any_subject}") for path in (*governed, blamed))
+    by_governor = (
+        *(f"{path}>nsubj|{passive}" for path in to_governors),
+        f"{blamed}[no >{objects}]>nsubj|{passive}",
+        f"{blamed}[{direct_object}={{responsibility}}]>nsubj",
+        f"{blamed}[lemma={{responsibility}}]<{direct_object}>nsubj",
     )
+    by_blamed = f"{blamed}>{objects}", f"{blamed}<{direct_object}>{objects}"
     # They crossed the border and had to attack.
     by_shared = f"[active,no >{any_subject}]<xcomp[no >{any_subject}|{objects}]+<conj>nsubj"
     # A relative pronoun stands for the noun that its clause hangs on, by the label that led to the pronoun.
@@ -219,8 +224,8 @@ def _universal(name: str, bases: str, subtypes: str, **labels: Any) -> Scheme:
         ),
         **_arguments(
             relative="acl:relcl",
-            governed=("<advcl",),
-            blamed="<advcl",
+            governed=("[{idle},mark!={blamed_for}]<advcl",),
+            blamed="[{idle},mark={blamed_for}]<advcl|acl",
             possessor=">nmod:poss",
             compound=(">compound",),
             **labels,
@@ -287,8 +292,13 @@ _ALL = (
                 objects="dobj|dative",
                 agents=(">agent>pobj",),
                 relative="relcl",
-                governed=("<advcl", "<pcomp<prep", "<pcomp<prep<acomp", "<xcomp[no >dobj|dative]+<acomp"),
-                blamed="<pcomp<prep",
+                governed=(
+                    "[{idle}]<advcl",
+                    "[{idle}]<pcomp[lemma!={blamed_for}]<prep",
+                    "[{idle}]<pcomp<prep<acomp",
+                    "[{idle}]<xcomp[no >dobj|dative]+<acomp",
+                ),
+                blamed="[{idle}]<pcomp[lemma={blamed_for}]<prep",
                 possessor=">poss",
                 compound=(">compound", ">nmod"),
                 prepositional=(">prep[lemma={of}]>pobj",),

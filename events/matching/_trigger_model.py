@@ -54,7 +54,6 @@ _CONTENT = frozenset(["NOUN", "VERB", "PROPN", "ADJ", "ADV", "ADP", "NUM"])
 _MODIFIERS = frozenset(["aux", "aux:pass", "auxpass", "neg", "mark", "advmod", "prep", "case"])
 _OF_NOUNS = ("noun_possessor", "noun_by", "light_verb_subject")  # paths from nouns to who did it
 _NATIONAL = "[upos=NOUN,has >amod]"  # path from the noun to itself: an Israeli air strike
-_MARKERS = ("ADP", "SCONJ")
 _GOVERNORS = 4  # number of heads above the predicate whose words are features
 Singles = npt.NDArray[np.float32]
 
@@ -116,12 +115,6 @@ class PredicateFeatures:
             for grandchild in view.dependents[child]:
                 yield f"g={below}>{view.labels[grandchild]}:{lemmas[grandchild]}"
                 yield f"gg={word}:{lemmas[grandchild]}"
-        # Accused of attacking, thanked for the attack: the marker of the predicate, with what it depends on.
-        is_marker = head >= 0 and view.upos[head] in _MARKERS
-        markers = [head] if is_marker else [d for d in view.dependents[token] if view.upos[d] in _MARKERS]
-        governor = view.heads[head] if is_marker else head
-        if governor >= 0:
-            yield from (f"m={upos}:{lemmas[marker]}<{lemmas[governor]}" for marker in markers)
         for _ in range(_GOVERNORS):
             if head < 0:
                 break
