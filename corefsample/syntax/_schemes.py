@@ -150,8 +150,8 @@ def _arguments(
     by_governor = (
         *(f"{path}>nsubj|{passive}" for path in to_governors),
         f"{blamed}[no >{objects}]>nsubj|{passive}",
-        f"{blamed}[{direct_object}={{responsibility}}]>nsubj",
-        f"{blamed}[lemma={{responsibility}}]<{direct_object}>nsubj",
+        f"{blamed}[{direct_object}={{credit}}]>nsubj",
+        f"{blamed}[lemma={{credit}}]<{direct_object}>nsubj",
     )
     by_blamed = f"{blamed}>{objects}", f"{blamed}<{direct_object}>{objects}"
     # They crossed the border and had to attack.
