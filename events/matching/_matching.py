@@ -18,6 +18,7 @@ from corefsample._arrays import Ints32
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import InputError, ParameterError, ParameterHint
 from corefsample.languages._language import ENGLISH, load_language
+from corefsample.syntax._mentions import clause_partners
 from corefsample.syntax._paths import ParseView, dependents_of, follow_each, leading_to
 from corefsample.syntax._schemes import SCHEMES, schemes_of
 from events.lexicon._file import OF
@@ -212,15 +213,20 @@ class ParseReading:
         self.index = LemmaIndex(self.view, words)
         self.by_head = dependents_of(mentions[:, 2].tolist(), len(tokens))  # mentions by the token that is their head
         self._mentions = mentions
-        # Mentions by the tokens that describe them: a coordination is described by all its members.
+        # Mentions by the tokens that describe them: several names in one mention describe it all.
         self._by_member = [*self.by_head]
-        self._coordinations = set[int]()
+        partners = clause_partners(tokens, mentions)
+        for pair, partner in partners.items():  # it fills no role, which only one of its names has
+            for token in (int(mentions[pair, 2]), partner):
+                self.by_head[token] = [mention for mention in self.by_head[token] if mention != pair]
+                self._by_member[token] = [*self.by_head[token], pair]
+        self._coordinations = {*partners}
         first: dict[int, int] = {}
         for token, label in enumerate(self.view.labels):
             if label == "conj":
                 first[token] = first.get(self.view.heads[token], self.view.heads[token])
-                whole = [mention for mention in self.by_head[first[token]] if mentions[mention, 1] > token]
-                if len(whole) < len(self.by_head[first[token]]):  # the first member is a mention by itself
+                whole = [mention for mention in self._by_member[first[token]] if mentions[mention, 1] > token]
+                if len(whole) < len(self._by_member[first[token]]):  # the first member is a mention by itself
                     self._by_member[token] = self._by_member[token] + whole
                     self._coordinations.update(whole)
         self._described: dict[tuple[str, ...], _Descriptions] = {}

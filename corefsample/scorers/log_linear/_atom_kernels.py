@@ -251,9 +251,8 @@ def fill_governor(text: Text, i: int, clauses: Clauses, atoms: Words32, facts: W
         kind += codes.FITS_FACTOR * subject_fit(text.words[above], joined[above], facts[i])
     atoms[i, Atom.GOVERNED] = kind
     facts[i, Fact.CONTINUED] = before + 1
-    if joined[h]:
-        with_others = atoms[i, Atom.AFTER] & U32(codes.AFTER_CONJUNCT) != 0
-        facts[i, Fact.JOINED] = codes.COORDINATED if with_others else codes.MEMBER
+    with_others = atoms[i, Atom.AFTER] & U32(codes.AFTER_CONJUNCT) != 0
+    facts[i, Fact.JOINED] = codes.COORDINATED if with_others else codes.MEMBER * joined[h]
 
 
 @inner_kernel

@@ -56,7 +56,7 @@ from corefsample.scorers.log_linear._kernels import Group, Hashed
 from corefsample.scorers.log_linear._mention_kernels import Text
 from corefsample.scorers.log_linear._pair_kernels import Encoded
 from corefsample.syntax._codes import Column, syntax_codes
-from corefsample.syntax._mentions import NeutralParse
+from corefsample.syntax._mentions import NeutralParse, clause_partners
 from corefsample.syntax._words import extra_strings, language_hash, word_rows
 
 VERSION = 4  # of how the loops compute atoms; raise it when they change and the numbers in `_feature_codes` do not
@@ -128,8 +128,10 @@ def encoded(
     # Only sentences with words count: the numbers in `tokens.sent` may have gaps.
     sent = np.unique(tokens.sent, return_inverse=True)[1].astype(np.int32)
     links = parse.head, parse.link, parse.role, parse.governor
-    text = Text(words, known_forms, known_lemmas, *links, parse.marker, sent, speaker, turn, spans)
     n = len(spans)
+    partner, partners = np.full(n, -1, np.int32), clause_partners(tokens, spans)
+    partner[[*partners]] = [*partners.values()]
+    text = Text(words, known_forms, known_lemmas, *links, parse.marker, sent, speaker, turn, spans, partner)
     atoms, facts = np.zeros((n, len(codes.ATOMS)), np.uint32), np.zeros((n, len(codes.Fact)), np.uint32)
     _atom_kernels.encode(text, int(sent[-1]) + 1 if len(sent) else 0, atoms, facts)
     if not language.natural_gender:  # a masculine noun may be anything

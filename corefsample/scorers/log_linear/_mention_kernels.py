@@ -45,6 +45,7 @@ class Text(NamedTuple):
     speaker: Ints32  # from 1; 0 where no speaker is named
     turn: Ints32  # number of changes of the speaker before the token
     mentions: Ints32
+    partner: Ints32  # by mention: head of the second of two names of one clause, -1 of other mentions
 
 
 @inner_kernel
@@ -97,7 +98,7 @@ def fill_phrase(text: Text, i: int, last: int, atoms: Words32, facts: Words32) -
     determiner, by_pronoun, by_noun = -1, -1, -1
     core, full, numerals = U32(codes.PHRASE_START), U32(codes.PHRASE_START), U32(0)
     initials = U32(syntax_codes.DJB2_START)
-    n_core, n_modifiers, n_initials, after = 0, 0, 0, 0
+    n_core, n_modifiers, n_initials, after = 0, 0, 0, codes.AFTER_CONJUNCT * (text.partner[i] >= 0)
     for t in range(s, e):
         upos, kind, link = text.words[t, Column.UPOS], text.words[t, Column.KIND], text.link[t]
         if text.head[t] == h:
@@ -252,7 +253,7 @@ def fill_head(text: Text, i: int, last: int, kind: int, atoms: Words32, facts: W
     facts[i, Fact.SPEAKER], facts[i, Fact.TURN] = text.speaker[h], text.turn[h]
     naming = text.words[last, Column.NAMING]
     for t in range(h + 1, text.mentions[i, 1] if joined else h):  # what all members are
-        if text.head[t] == h and text.link[t] == Role.CONJUNCT:
+        if (text.head[t] == h and text.link[t] == Role.CONJUNCT) or t == text.partner[i]:
             naming &= text.words[t, Column.NAMING]
     if group == codes.CLASS_NAME:
         naming = name_naming(text, i, last, gender, facts)
