@@ -29,6 +29,7 @@ from corefsample.errors import ParameterError, ParameterHint
 from corefsample.languages._language import ENGLISH, Language, load_language
 from corefsample.syntax import _kernels
 from corefsample.syntax._codes import Label, Role, Upos
+from corefsample.syntax._paths import clause_partners
 from corefsample.syntax._schemes import SCHEMES, schemes_of
 
 _CLOSING = frozenset([")", "]", "”", '"', "’", "''", "»"])
@@ -255,77 +256,56 @@ def mentions_from_parse(tokens: Tokens, *, scheme: str | None = None, language: 
 
 
 def _pairs_of_countries(tokens: Tokens, mentions: Ints32, parse: NeutralParse, language: Language) -> Ints32:
-    """Mentions of a country that is a subject and another one of its clause, where a later mention can mean both."""
+    """Mentions of a country that is a subject and the only other one of its clause, where a mention can mean both."""
     codes = _named_countries(tokens, mentions[:, 2], parse, language)
-    names = {int(mentions[i, 2]): (*mentions[i, :2].tolist(), each) for i, each in codes.items()}  # the longest is last
-    pairs = []
-    for head, (start, _, own) in names.items():
+    names = {int(mentions[i, 2]): i for i in codes}  # of mentions with one head, the longest comes last
+    markers = {word for each in ("with", "to", "against") for word in language.words.get(each, ())}
+    pairs = [mentions[:0]]
+    for head, i in names.items():
         verb = parse.head[head]
-        partners = [
-            (name, end)
-            for name, (_, end, other) in names.items()
-            if head < verb < name and own.isdisjoint(other) and _is_argument(tokens, parse, name, verb, language)
-        ]
-        if parse.link[head] == Role.SUBJECT and len(partners) == 1:
-            ((name, end),) = partners
-            pair = np.array([(start, end, head)], np.int32)
-            is_read = clause_partners(tokens, pair).get(0) == name
-            if is_read and _meaning_both(tokens, parse, mentions, pair[0], name, language).any():
+        partners = {
+            codes[k]: mentions[k, 1]
+            for name, k in names.items()
+            if name > verb > head and verb in (parse.head[name], parse.head[parse.head[name]])
+            if parse.link[name] in (*_SUBJECTS, *_OBJECTS) or _marker(tokens, parse, name) in markers
+        }
+        if parse.link[head] == Role.SUBJECT and len(partners) == 1 and codes[i].isdisjoint(*partners):
+            pair = np.array([(mentions[i, 0], *partners.values(), head)], np.int32)
+            if _mean_both(tokens, parse, mentions, pair, language).any():
                 pairs.append(pair)
-    return np.concatenate([mentions[:0], *pairs])
+    return np.concatenate(pairs)
 
 
-def _is_argument(tokens: Tokens, parse: NeutralParse, name: int, verb: int, language: Language) -> bool:
-    """Whether a name is a subject, an object, or after "with", "to" or "against", of a verb or of what hangs on it."""
-    governor, marker = parse.head[name], parse.marker[name]
-    if parse.link[name] == Role.CONJUNCT or verb not in (governor, parse.head[governor]):
-        return False
-    words = {word for each in ("with", "to", "against") for word in language.words.get(each, ())}
-    return parse.link[name] in (*_SUBJECTS, *_OBJECTS) or (marker >= 0 and tokens.text[marker].lower() in words)
+def _marker(tokens: Tokens, parse: NeutralParse, token: int) -> str:
+    """Adposition of a token, in lower case; "" without one, and of a conjunct."""
+    has_marker = parse.marker[token] >= 0 and parse.link[token] != Role.CONJUNCT
+    return tokens.text[parse.marker[token]].lower() if has_marker else ""
 
 
-def _meaning_both(
-    tokens: Tokens, parse: NeutralParse, mentions: Ints32, pair: Ints32, partner: int, language: Language
-) -> Bools:
-    """Mark the mentions that can mean both names of a clause.
+def _mean_both(tokens: Tokens, parse: NeutralParse, mentions: Ints32, pair: Ints32, language: Language) -> Bools:
+    """Mark the mentions that can mean both names of a pair, an array of one row; none if it is not read as a pair.
 
-    These are "the two countries" up to two sentences later, "both" and "the two" in the sentence or the next one, and
-    "they" there if the names are joined by "with" or a verb of meeting.
+    These are "the two countries" in the sentence of the names or the next two, "both" and "the two" in theirs or the
+    next one, and "they" there too if "with" or a verb of meeting joins the names. Without a list of such verbs, none.
     """
-    kinds = {w: each.kind for each in language.pronouns if each.person == 3 and each.number == "plural" for w in each.words}
+    marked, ((_, end, first),) = np.zeros(len(mentions), np.bool_), pair.tolist()
+    plural = [each for each in language.pronouns if each.person == 3 and each.number == "plural"]
+    kinds = {word: each.kind for each in plural for word in each.words}
     sides = (*language.words.get("sides", ()), *language.descriptions.get("country", ()))
-    marker = parse.marker[partner]
-    together = tokens.lemma[parse.head[pair[2]]].lower() in language.words.get("meeting", ())
-    together |= marker >= 0 and tokens.text[marker].lower() in language.words.get("with", ())
-    marked = np.zeros(len(mentions), np.bool_)
-    for i in np.flatnonzero(mentions[:, 0] >= pair[1]).tolist():
-        start, end, head = mentions[i].tolist()
-        kind, distance = kinds.get(tokens.text[start].lower(), ""), tokens.sent[head] - tokens.sent[pair[2]]
-        counted = tokens.text[start].lower() in language.definite_articles and "NUM" in tokens.upos[start : head + 1]
-        if end - start == 1 or tokens.upos[head] == "NUM":
-            is_they = together and kind in ("personal", "possessive", "reflexive")
-            marked[i] = distance < 2 and (counted or kind == "indefinite" or is_they)
-        elif tokens.lemma[head].lower() in sides:
-            marked[i] = distance < 3 and (counted or kind == "indefinite")
+    for name in clause_partners(tokens, pair).values() if "meeting" in language.words else ():
+        together = _marker(tokens, parse, name) in language.words.get("with", ())
+        together |= tokens.lemma[parse.head[first]].lower() in language.words["meeting"]
+        for i in np.flatnonzero(mentions[:, 0] >= end).tolist():
+            start, last, head = mentions[i].tolist()
+            word, n_between = tokens.text[start].lower(), tokens.sent[head] - tokens.sent[first]
+            kind, article = kinds.get(word, ""), word in language.definite_articles
+            both = kind == "indefinite" or (article and "NUM" in tokens.upos[start : head + 1])
+            if last - start > 1 and tokens.upos[head] != "NUM":
+                marked[i] = both and n_between <= 2 and tokens.lemma[head].lower() in sides
+            else:
+                both |= together and kind in ("personal", "possessive", "reflexive")
+                marked[i] = both and n_between <= 1
     return marked
-
-
-def clause_partners(tokens: Tokens, mentions: Ints32) -> dict[int, int]:
-    """Mentions of two names of one clause ("Armenia met Azerbaijan"), with the head of the second name.
-
-    The head of such a mention, its first name, hangs on a verb within it, and its last word does not hang on its head.
-    """
-    partners = {}
-    head = mentions[:, 2]
-    verbs = tokens.head[head]
-    for i in np.flatnonzero((head < verbs) & (verbs < mentions[:, 1])).tolist():
-        name, token = -1, int(mentions[i, 1]) - 1
-        while token not in (-1, head[i], verbs[i]):
-            name = token if tokens.upos[token] == "PROPN" else name
-            token = int(tokens.head[token])
-        if token == verbs[i] and name >= 0:
-            partners[i] = name
-    return partners
 
 
 def _bracketed(words: list[str]) -> Bools:
@@ -427,9 +407,9 @@ def cannot_link_pairs(
             if token in names and token < mentions[i, 1]:
                 named[i] = frozenset([" ".join(sorted([*" ".join(named.get(i, ())).split(), names[token]]))])
     pairs.update((i, j) for (i, own), (j, other) in combinations(named.items(), 2) if own.isdisjoint(other))
-    for i, partner in clause_partners(tokens, mentions).items():
-        both = _meaning_both(tokens, parse, mentions, mentions[i], partner, language)
-        pairs.update((i, j) for j in np.flatnonzero(~both).tolist() if i != j)
+    for i in clause_partners(tokens, mentions):
+        both = _mean_both(tokens, parse, mentions, mentions[i : i + 1], language)
+        pairs.update((i, j) for j in np.flatnonzero(~both).tolist() if j != i)
     rows = np.array(sorted({(max(pair), min(pair)) for pair in pairs}), np.int32)
     return rows.reshape(-1, 2)
 

@@ -33,6 +33,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
+from corefsample._arrays import Ints32
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError
 from corefsample.languages._language import ENGLISH, Language, load_language
@@ -69,6 +70,23 @@ _QUOTES = frozenset({'"', "``", "''", "“", "”"})
 _SUBJECTS = frozenset({"nsubj", "nsubj:pass", "nsubjpass"})
 _COMPLEMENTS = frozenset({"obj", "dobj", "xcomp", "ccomp"})
 _NOMINAL = frozenset({"DET", "NOUN", "PROPN", "ADJ", "NUM", "PRON", "ADP"})
+
+
+def clause_partners(tokens: Tokens, mentions: Ints32) -> dict[int, int]:
+    """Mentions of two names of one clause ("Armenia met Azerbaijan"), with the head of the second name.
+
+    The head of such a mention, its first name, hangs on a verb within it, and its last word does not hang on its head.
+    """
+    partners, head = {}, mentions[:, 2]
+    verb = tokens.head[head]
+    for i in ((head < verb) & (verb < mentions[:, 1])).nonzero()[0].tolist():
+        name, token = -1, int(mentions[i, 1]) - 1
+        while token not in (-1, head[i], verb[i]):
+            name = token if tokens.upos[token] == "PROPN" else name
+            token = int(tokens.head[token])
+        if token == verb[i] and name >= 0:
+            partners[i] = name
+    return partners
 
 
 def dependents_of(heads: Iterable[int], n_tokens: int) -> list[list[int]]:

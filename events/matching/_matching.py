@@ -18,8 +18,7 @@ from corefsample._arrays import Ints32
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import InputError, ParameterError, ParameterHint
 from corefsample.languages._language import ENGLISH, load_language
-from corefsample.syntax._mentions import clause_partners
-from corefsample.syntax._paths import ParseView, dependents_of, follow_each, leading_to
+from corefsample.syntax._paths import ParseView, clause_partners, dependents_of, follow_each, leading_to
 from corefsample.syntax._schemes import SCHEMES, schemes_of
 from events.lexicon._file import OF
 from events.lexicon._lexicon import Lexicon, LexiconMatches
@@ -213,13 +212,13 @@ class ParseReading:
         self.index = LemmaIndex(self.view, words)
         self.by_head = dependents_of(mentions[:, 2].tolist(), len(tokens))  # mentions by the token that is their head
         self._mentions = mentions
-        # Mentions by the tokens that describe them: several names in one mention describe it all.
+        # Mentions by the tokens that describe them: a coordination is described by all its members, as are two names.
         self._by_member = [*self.by_head]
         partners = clause_partners(tokens, mentions)
         for pair, partner in partners.items():  # it fills no role, which only one of its names has
-            for token in (int(mentions[pair, 2]), partner):
-                self.by_head[token] = [mention for mention in self.by_head[token] if mention != pair]
-                self._by_member[token] = [*self.by_head[token], pair]
+            head = int(mentions[pair, 2])
+            self.by_head[head] = [mention for mention in self.by_head[head] if mention != pair]
+            self._by_member[partner] = [*self._by_member[partner], pair]
         self._coordinations = {*partners}
         first: dict[int, int] = {}
         for token, label in enumerate(self.view.labels):

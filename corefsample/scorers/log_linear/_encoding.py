@@ -56,7 +56,8 @@ from corefsample.scorers.log_linear._kernels import Group, Hashed
 from corefsample.scorers.log_linear._mention_kernels import Text
 from corefsample.scorers.log_linear._pair_kernels import Encoded
 from corefsample.syntax._codes import Column, syntax_codes
-from corefsample.syntax._mentions import NeutralParse, clause_partners
+from corefsample.syntax._mentions import NeutralParse
+from corefsample.syntax._paths import clause_partners
 from corefsample.syntax._words import extra_strings, language_hash, word_rows
 
 VERSION = 4  # of how the loops compute atoms; raise it when they change and the numbers in `_feature_codes` do not

@@ -113,6 +113,10 @@ def separated(text: str) -> set[frozenset[str]]:
             "Iran PROPN 4 nsubj\nand CCONJ 3 cc\nIraq PROPN 1 conj\nleft VERB 0 root\nfor ADP 6 case\nIran PROPN 4 obl",
             {("Iran and Iraq", "Iran"), ("Iran and Iraq", "Iraq"), ("Iran", "Iraq")},
         ),
+        (
+            "Iran PROPN 2 nsubj\nmeet VERB 0 root\nIraq PROPN 2 obj\nthey PRON 5 nsubj\nsaw VERB 2 conj\nit PRON 5 obj",
+            {("Iran", "Iraq"), ("they", "it"), *(("Iran meet Iraq", other) for other in ("Iran", "Iraq", "it"))},
+        ),
         ("They PRON 2 nsubj\nsaw VERB 0 root\neach DET 4 det\nother ADJ 2 obj", set()),
         ("His PRON 2 nmod:poss\nfather NOUN 3 nsubj\nslept VERB 0 root", {("His father", "His")}),
         ("He PRON 2 nsubj\nsaid VERB 0 root\nshe PRON 4 nsubj\nsaw VERB 2 ccomp\nhim PRON 4 obj", {("she", "him")}),

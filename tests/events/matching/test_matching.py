@@ -123,8 +123,14 @@ def test_a_passive_subject_is_never_read_as_a_subject_by_its_first_letters() -> 
 # --- names and mentions ------------------------------------------------------------------------------------
 
 
-def test_a_coordination_is_described_by_all_its_members_and_is_none_of_them() -> None:
-    sentence = "Iraq/PROPN>4:nsubj and/CCONJ>3:cc Iran/PROPN>1:conj left=leave/VERB>0:root"
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Iraq/PROPN>4:nsubj and/CCONJ>3:cc Iran/PROPN>1:conj left=leave/VERB>0:root",
+        "Iraq/PROPN>2:nsubj hit/VERB>0:root Iran/PROPN>2:obj today/NOUN>2:obl",
+    ],
+)
+def test_a_mention_of_two_names_is_described_by_both_and_is_none_of_them(sentence: str) -> None:
     tokens = er.parsed(sentence, "they/PRON>2:nsubj attacked=attack/VERB>0:root")
     mentions = np.array([[0, 3, 0], [0, 1, 0], [2, 3, 2], [4, 5, 4]], np.int32)
     matches = match_document(tokens, mentions, load_rules("attack", "extended"), load_lexicon(), DAY)
@@ -134,6 +140,16 @@ def test_a_coordination_is_described_by_all_its_members_and_is_none_of_them() ->
         frozenset(pair) for pair in ((0, 1), (0, 2), (1, 2))
     }
     assert evaluate_clustering(matches, [0, 1, 2, 0]) == (("IRN",), ("IRQ",))
+
+
+def test_two_names_of_one_clause_fill_no_role_together() -> None:
+    tokens = er.parsed(
+        "Iraq/PROPN>2:nsubj attacked=attack/VERB>0:root Iran/PROPN>2:obj and/CCONJ>5:cc Oman/PROPN>3:conj"
+    )
+    mentions = np.array([[0, 5, 0], [0, 1, 0], [2, 5, 2], [2, 3, 2], [4, 5, 4]], np.int32)
+    matches = match_document(tokens, mentions, load_rules("attack", "extended"), load_lexicon(), DAY)
+    assert described_as(matches, 5) == [{"IRQ", "IRN", "OMN"}, {"IRQ"}, {"IRN", "OMN"}, {"IRN"}, {"OMN"}]
+    assert instances_of(matches) == [(1,)]
 
 
 def test_tokens_outside_mentions_neither_describe_nor_act() -> None:
