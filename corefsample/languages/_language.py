@@ -99,8 +99,8 @@ class Language(msgspec.Struct, frozen=True, eq=False, dict=True, omit_defaults=T
     conjunctions
         Conjunctions that make one mention of the names that they join.
     words
-        Words of the named paths of dependency schemes (of, by, with, between, against, relative, doing), and of the
-        conditions of rules in `events`.
+        Words of the named paths of dependency schemes (of, by, with, between, against, relative, doing), of mentions of
+        two countries (meeting, sides, with, to, against), and of the conditions of rules in `events`.
     morphemes
         Convention of a corpus whose words carry particles: see `Morphemes`.
     nouns, given_names

@@ -5,7 +5,8 @@ The notation says who governs a token, in what role, by what adposition. Nested 
 What counts as a mention
     The phrase of a noun, name, pronoun, number or symbol, and of a determiner or adjective in a noun's place
     ("those", "the poor"), with all its modifiers and relative clauses. Each conjunct is a mention by itself, and names
-    that "and" joins are one mention more, whose head is the first name.
+    that "and" joins are one mention more, whose head is the first name. So are a country that is a subject and the only
+    other one of its clause ("Iran attacked Iraq") where "the two countries" can mean both.
     Appositions are mentions of their own, not parts of the phrase that they explain. A compound's modifier is a
     mention if it is a name ("U.S. troops"), heads a phrase elsewhere in the document, or modifies a verb ("police
     firing", read as one). Existential "there", expletive "it", relative and interrogative pronouns, and clauses are
@@ -356,8 +357,8 @@ def cannot_link_pairs(
 
     These are the subject and an object of one verb, unless one is reflexive or reciprocal (principle B of binding
     theory); a phrase and the possessor, compound's noun, other noun or conjunct that depends on its head; two
-    phrases, one in the other, with the same head; and two names whose words are listed as names of countries, or of
-    organisations of states, which have no code in common.
+    phrases, one in the other, with the same head; two names whose words are listed as names of countries, or of
+    organisations of states, which have no code in common; and two countries of one clause with what cannot mean both.
 
     Parameters
     ----------
