@@ -396,6 +396,18 @@ def test_a_phrase_is_one_or_several_where_that_is_sure(words: tuple[str, ...], n
 
 
 @pytest.mark.kernels
+def test_two_names_of_one_clause_are_encoded_as_names_that_and_joins() -> None:
+    clause = noun_phrase("Iran/PROPN/2/nsubj", "met/VERB/0/root", "Mary/PROPN/2/obj")
+    joined = noun_phrase("Iran/PROPN/4/nsubj", "and/CCONJ/3/cc", "Mary/PROPN/1/conj", "left/VERB/0/root")
+    docs = [encoded(tokens, [[0, 3, 0], [0, 1, 0]], (), "ud2") for tokens in (clause, joined)]
+    columns = ("KIND", "CLASS", "SORT", "HEAD", "MEANING", "NUMBER", "GENDER", "AGREEMENT", "NAMING", "ROLE")
+    of_clause, of_joined = (doc.atoms[:, [getattr(codes.Atom, each) for each in columns]].tolist() for doc in docs)
+    assert of_clause == of_joined
+    facts = [doc.facts[0, [codes.Fact.JOINED, codes.Fact.QUANTITY]].tolist() for doc in docs]
+    assert facts == 2 * [[codes.COORDINATED, codes.SEVERAL]]
+
+
+@pytest.mark.kernels
 def test_one_person_and_several_have_a_score_reduced_by_the_penalty() -> None:
     # Weights of 0: without the penalty, all candidates and NEW were equally probable.
     tokens = text_of(PLURAL, "He", "ud2")
