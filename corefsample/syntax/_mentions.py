@@ -30,7 +30,7 @@ from corefsample.errors import ParameterError, ParameterHint
 from corefsample.languages._language import ENGLISH, Language, load_language
 from corefsample.syntax import _kernels
 from corefsample.syntax._codes import Label, Role, Upos
-from corefsample.syntax._paths import clause_partners
+from corefsample.syntax._paths import clause_partners, dependents_of
 from corefsample.syntax._schemes import SCHEMES, schemes_of
 
 _CLOSING = frozenset([")", "]", "”", '"', "’", "''", "»"])
@@ -387,24 +387,21 @@ def cannot_link_pairs(
     language = language or load_language(ENGLISH)
     feats = tokens.extra.get("feats") or [""] * len(tokens)
     again = np.array([language.is_reflexive(tokens.text[token], feats[token]) for token in head], np.bool_)
-    by_governor: dict[int, list[int]] = {}
-    by_head: dict[int, list[int]] = {}
-    for i in range(len(mentions)):
-        by_governor.setdefault(int(governor[i]), []).append(i)
-        by_head.setdefault(int(head[i]), []).append(i)
+    by_governor, by_head = (dependents_of(each.tolist(), len(tokens)) for each in (governor, head))
     pairs: set[tuple[int, int]] = set()
-    for token, below in by_governor.items():
+    for token in {*governor.tolist()} - {-1}:
+        below = by_governor[token]
         subjects = [i for i in below if link[i] in _SUBJECTS and not again[i]]
         objects = [i for i in below if link[i] in _OBJECTS and not again[i]]
         modifiers = [i for i in below if link[i] in _MODIFIERS]
-        pairs.update((i, j) for i in subjects for j in objects if token >= 0)
-        pairs.update((i, j) for i in by_head.get(token, ()) for j in modifiers if _is_inside(mentions, j, i))
-    for same in by_head.values():
+        pairs.update((i, j) for i in subjects for j in objects)
+        pairs.update((i, j) for i in by_head[token] for j in modifiers if _is_inside(mentions, j, i))
+    for same in filter(None, by_head):
         pairs.update((i, j) for i in same for j in same if i != j and _is_inside(mentions, j, i))
     named = _named_countries(tokens, head, parse, language)
     names = {int(head[i]): min(codes) for i, codes in named.items()}
     for token in np.flatnonzero(parse.link == Role.CONJUNCT).tolist():  # a coordination is none of its members
-        for i in by_head.get(int(parse.head[token]), ()):
+        for i in by_head[parse.head[token]]:
             if token in names and token < mentions[i, 1]:
                 named[i] = frozenset([" ".join(sorted([*" ".join(named.get(i, ())).split(), names[token]]))])
     pairs.update((i, j) for (i, own), (j, other) in combinations(named.items(), 2) if own.isdisjoint(other))
