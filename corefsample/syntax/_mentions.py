@@ -35,6 +35,7 @@ from corefsample.syntax._schemes import SCHEMES, schemes_of
 
 _CLOSING = frozenset([")", "]", "”", '"', "’", "''", "»"])
 _LONGEST_NAME = 5  # words of a country's name
+_PERSONS = ("person", "male", "female", "group")  # classes of nouns
 _SUBJECTS = (Role.SUBJECT, Role.PASSIVE_SUBJECT)
 _OBJECTS = (Role.OBJECT, Role.INDIRECT_OBJECT)
 _MODIFIERS = (Role.POSSESSOR, Role.COMPOUND, Role.NOUN_MODIFIER, Role.CONJUNCT)
@@ -287,7 +288,8 @@ def _mean_both(tokens: Tokens, parse: NeutralParse, mentions: Ints32, pair: Ints
     """Mark the mentions that can mean both names of a pair, an array of one row; none if it is not read as a pair.
 
     These are "the two countries" in the sentence of the names or the next two, "both" and "the two" in theirs or the
-    next one, and "they" there too if "with" or a verb of meeting joins the names. Without a list of such verbs, none.
+    next one before any plural of persons, and "they" there too if "with" or a verb of meeting joins the names. Without
+    a list of such verbs, none.
     """
     marked, ((_, end, first),) = np.zeros(len(mentions), np.bool_), pair.tolist()
     plural = [each for each in language.pronouns if each.person == 3 and each.number == "plural"]
@@ -296,6 +298,13 @@ def _mean_both(tokens: Tokens, parse: NeutralParse, mentions: Ints32, pair: Ints
     for name in clause_partners(tokens, pair).values() if "meeting" in language.words else ():
         together = _marker(tokens, parse, name) in language.words.get("with", ())
         together |= tokens.lemma[parse.head[first]].lower() in language.words["meeting"]
+        persons = (
+            token
+            for token, lemma in enumerate(tokens.lemma)
+            if token > first and tokens.upos[token] == "NOUN" and language.noun_classes.get(lemma.lower()) in _PERSONS
+            if tokens.text[token].lower() != lemma.lower() or lemma.lower() in language.plural_nouns
+        )
+        first_persons = next(persons, len(tokens))
         for i in np.flatnonzero(mentions[:, 0] >= end).tolist():
             start, last, head = mentions[i].tolist()
             word, n_between = tokens.text[start].lower(), tokens.sent[head] - tokens.sent[first]
@@ -305,7 +314,7 @@ def _mean_both(tokens: Tokens, parse: NeutralParse, mentions: Ints32, pair: Ints
                 marked[i] = both and n_between <= 2 and tokens.lemma[head].lower() in sides
             else:
                 both |= together and kind in ("personal", "possessive", "reflexive")
-                marked[i] = both and n_between <= 1
+                marked[i] = both and n_between <= 1 and start < first_persons
     return marked
 
 
