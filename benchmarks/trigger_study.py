@@ -30,7 +30,7 @@ from corefsample.plots.style import save_figure
 from events import EventCounter, load_lexicon, load_rules
 from events.evidence._rule_set import RuleSet
 from events.matching._encoder import load_encoder
-from events.matching._trigger_model import CONDITION, LEAST, TRIGGER, TYPES, TriggerModel, feature_hash
+from events.matching._trigger_model import CONDITION, LEAST, TRIGGER, TYPES, TriggerModel, feature_hash, raise_implied
 from events.rules._rules import Rule
 from events.triggers import _fit
 from events.triggers._texts import AnsweredText, read_answered_texts
@@ -92,6 +92,7 @@ def by_model(predicates: _fit.Predicates, rules: list[Rule], model: TriggerModel
     z = _fit.design_matrix(predicates.features, model.rows) @ model.weights + predicates.vectors @ model.of_vectors
     scores, is_trigger = np.asarray(z[:, :n], np.float64), np.zeros((len(z), n), np.bool_)
     i, t = (np.array([trigger[axis] for trigger in predicates.triggers]) for axis in (0, 1))
+    raise_implied(scores, model.types)
     scores[i, t] += shared_scores(predicates, model)
     is_trigger[i, t] = True
     is_known = np.array([lemma in model.lemmas for lemma in predicates.lemmas])[:, None]

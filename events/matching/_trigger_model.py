@@ -17,7 +17,7 @@ from importlib.resources.abc import Traversable
 from io import BytesIO
 from math import exp, log
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 from zipfile import BadZipFile
 from zlib import crc32
 
@@ -42,6 +42,11 @@ TYPES = (
     *("attack", "bomb", "kill", "arrest", "force", "protest", "kidnap", "arson", "meet"),
     *("violence", "conflict"),
 )
+# Types that an event of one of other types implies.
+IMPLIED: Final = {
+    "violence": frozenset(["attack", "bomb", "kill", "kidnap", "arson", "force"]),
+    "conflict": frozenset(["attack", "bomb", "kill", "force", "arson", "arrest"]),
+}
 LEARNED = "learned"  # name of the frame of predicates that only the model takes for triggers
 UNLIKELY = "unlikely"  # in place of a condition: the model gives a trigger of the rule a low probability
 LEAST = 0.05  # P below which a predicate is no trigger
@@ -142,7 +147,21 @@ class PredicateFeatures:
             self._scores[token] = model.scores(self._around(token), self._word_rows[sentence])
             if model.encoder is not None:
                 self._scores[token] += self.vector(model.encoder, token) @ model.of_vectors
+            raise_implied(self._scores[token], model.types)
         return self._scores[token]
+
+
+@lru_cache(maxsize=4)
+def _implied_columns(types: tuple[str, ...]) -> list[tuple[int, list[int]]]:
+    """Columns of types that others imply, each with its own and theirs."""
+    implied = [(name, IMPLIED[name] | {name}) for name in types if name in IMPLIED]
+    return [(types.index(name), [c for c, other in enumerate(types) if other in of_name]) for name, of_name in implied]
+
+
+def raise_implied(scores: npt.NDArray[Any], types: tuple[str, ...]) -> None:
+    """Raise the scores of types to those of types that imply them: scores (..., n_types or more), in this order."""
+    for implied, columns in _implied_columns(types):
+        scores[..., implied] = scores[..., columns].max(axis=-1)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -6,17 +6,13 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from corefsample.errors import InputError, did_you_mean, shown
 from corefsample.files._paths import PathLike
+from events.matching._trigger_model import IMPLIED
 
 _MARK = re.compile(r"\[([^\[\]|]+)\|([^\[\]|]*)(?:\|([^\[\]|]*))?\]")
-# Types that an event of other types implies.
-_IMPLIED: Final = {
-    "violence": frozenset(["attack", "bomb", "kill", "kidnap", "arson", "force"]),
-    "conflict": frozenset(["attack", "bomb", "kill", "force", "arson", "arrest"]),
-}
 
 
 class Mark(NamedTuple):
@@ -101,7 +97,7 @@ def _parsed(line: str, types: frozenset[str], place: str) -> tuple[str, tuple[Ma
         contrary = reported & {name.removeprefix("!") for name in named if name.startswith("!")}
         if contrary:
             raise InputError(f"a mark must not say both {min(contrary)} and !{min(contrary)}", place=place)
-        reported |= {name for name, implying in _IMPLIED.items() if reported & implying and name in types}
+        reported |= {name for name, implying in IMPLIED.items() if reported & implying and name in types}
         actors = tuple(name.strip() for name in (match[3] or "").split(";") if name.strip())
         marks.append(Mark(start, len(text), frozenset(reported), actors))
     text += line[end:]

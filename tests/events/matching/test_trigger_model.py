@@ -52,6 +52,15 @@ def test_the_probability_is_logistic_in_the_weights_of_what_holds() -> None:
         assert p == pytest.approx(1.0 / (1.0 + exp(-z)), abs=1e-6)
 
 
+def test_what_attacks_is_violent_at_least_as_likely() -> None:
+    """Bias: attack 1, bomb -1, violence -2, arrest 3, which is not violent: violence has 1, the others their weight."""
+    types, weights = ("attack", "bomb", "violence", "arrest"), np.array([[1.0, -1.0, -2.0, 3.0, 0.0]], np.float32)
+    fitted = tm.TriggerModel(types, {tm.feature_hash("bias"): 0}, weights, frozenset(["attack"]))
+    for event_type, z in (("attack", 1.0), ("bomb", -1.0), ("violence", 1.0), ("arrest", 3.0)):
+        p = fitted.probability(event_type, features(), 1, False, ())
+        assert p == pytest.approx(1.0 / (1.0 + exp(-z)), abs=1e-6)
+
+
 def test_triggers_of_all_rules_share_a_part_that_serves_types_of_users_alone() -> None:
     """Shared is twice the type: bias 1, ship 2, any condition -6, negated -8; no predicate but triggers has it."""
     weights = {"bias": 0.5, "s=ship": 1.0, "condition ": -3.0, "condition negated": -4.0}
