@@ -12,7 +12,7 @@ Examples
 --------
   corefsample explain scored.parquet --rule arrest --lexicon police
   corefsample explain scored.parquet --rule my_rule.yaml --trigger detain
-  corefsample explain run --doc-id news-17 --actor IRQ
+  corefsample explain run --doc-id news-17 --rule kill --actor IRQ
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from corefsample.files._paths import Inputs
     from events.inspection._trigger_traces import ExplainedTrigger
 
-_OF_RUN = ("rule", "preset", "triggers", "lexicon", "scheme", "seed", "filled")  # options that a run has already
+_OF_RUN = ("preset", "triggers", "lexicon", "scheme", "seed", "filled")  # options that a run has already
 # Explanation of the outcome of a trigger, by its name.
 _OUTCOMES = {
     "counted": "an event",
@@ -51,7 +51,8 @@ class ExplainOptions(shared.LexiconOption, shared.SchemeOption, shared.Seed):
     Attributes
     ----------
     rule
-        Shipped rule, or YAML file of your own with a rule, or with outcomes and their rules.
+        Shipped rule, or YAML file of your own with a rule, or with outcomes and their rules; of a run, one of its
+        rules. [default: attack; of a run all]
     preset
         Preset of the rule. [default: asserted, or the only preset of a file]
     triggers
@@ -72,7 +73,7 @@ class ExplainOptions(shared.LexiconOption, shared.SchemeOption, shared.Seed):
         Seed of the random draws: the same seed gives the same sentences.
     """
 
-    rule: str = shared.option(default="attack", metavar="RULE")
+    rule: str | None = shared.option(default=None, metavar="RULE")
     preset: str | None = shared.option(default=None, metavar="NAME")
     triggers: str = shared.option(default="words", metavar="MODEL")
     doc_id: str | None = shared.option(default=None, metavar="ID")
@@ -103,7 +104,7 @@ def run_explain(
                 raise ParameterError("cannot be combined with a run, which has its own", parameter=name)
         if len(folders) < len(path_list(inputs)):
             raise ParameterError("must be one run, or files of scored mentions", parameter="inputs")
-        inputs, definitions, counting = definitions_of_run(folders[0])
+        inputs, definitions, counting = definitions_of_run(folders[0], options.rule)
         selection |= {
             **counting.subset("scheme", "seed", "n_samples"),
             "has_coreference": counting.coreference != "none",
@@ -112,7 +113,7 @@ def run_explain(
         if counting.coreference != "none":
             selection["recalibration"] = corpus_recalibration(counting, checked_contents(counting))
     else:
-        rules = [options.rule], options.preset, options.lexicon
+        rules = [options.rule or "attack"], options.preset, options.lexicon
         definitions = RuleSet.named(*rules, examples=False, triggers=options.triggers).only(options.filled)
     values, triggers = explain_triggers(inputs, definitions, **selection, on_progress=on_progress)
     return Summary(values={**values, "shown": triggers}, shown=[*_shown(values, triggers)], result=triggers)

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 import corefsample
 from corefsample import _checks
-from corefsample.errors import InputError, ParameterError
+from corefsample.errors import InputError, ParameterError, did_you_mean, shown
 from corefsample.files._paths import Inputs, PathLike, input_paths, is_file, joined, local_name
 from corefsample.files._reading import sealed, sha256
 from corefsample.files._remote import is_url
@@ -309,18 +309,26 @@ def reader_probabilities(run: PathLike) -> dict[tuple[str, str, str], float]:
     return {(doc_id, event, actor): probability for doc_id, event, actor, probability in rows}
 
 
-def definitions_of_run(run: PathLike) -> tuple[list[str], RuleSet, CountOptions]:
-    """Paths of the inputs of a finished run, its rules and lexicon, and its options.
+def definitions_of_run(run: PathLike, rule: str | None = None) -> tuple[list[str], RuleSet, CountOptions]:
+    """Paths of the inputs of a finished run, its rules and lexicon, or one of its rules, and its options.
 
     If an input is there no longer, the documents with evidence in the folder of the run take its place.
 
     Raises
     ------
+    ParameterError
+        If the run has no such rule.
     InputError
         If a file of the run is missing or is not as the run wrote it, or its rules have changed.
     """
     record = verified_record(run)
     rules = _rules_of_run(record["arguments"], read_evidence(run))
+    if rule is not None:
+        names = [of_run.name for of_run in rules.rules]
+        if rule not in names:
+            message = f"must be a rule of the run: {', '.join(names)}; got {shown(rule)}"
+            raise ParameterError(message, parameter="rule", hint=did_you_mean(rule, names))
+        rules = dataclasses.replace(rules, rules=(rules.rules[names.index(rule)],))
     paths = [each["path"] for each in record["inputs"]]
     if not all(map(is_file, paths)):
         paths = [joined(run, "documents.parquet")]

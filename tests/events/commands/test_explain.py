@@ -92,6 +92,12 @@ def test_a_run_is_explained_with_its_rules_samples_and_recalibration(call: Calls
         events = [(s.doc_id, *[tuple(e[name] for name in ("actors", *columns)) for e in s.events]) for s in shown]
         assert events == [(doc_id, ("kill: IRQ", *evidence.loc[doc_id, "IRQ"])) for doc_id in "ac"]
         path.rename(tmp_path / "moved.jsonl") if not is_moved else None
+    of_rule = run_explain(run, ExplainOptions(actor="IRQ", rule="kill")).result
+    assert [(s.doc_id, s.events[0]["probability"]) for s in of_rule] == [
+        (s.doc_id, s.events[0]["probability"]) for s in shown
+    ]
+    assert run_explain(run, ExplainOptions(actor="IRQ", rule="attack")).result == []
+    assert "did you mean kill" in call.refused("explain", run, "--rule", "kil", status=2)
     out = " ".join(call.good("explain", run, "--doc-id", "b", "--actor", "IRQ").split())
     assert "P(event) 0, of the document in 70 samples" in out
     assert "did you mean IRQ (Iraq)" in call.refused("explain", run, "--actor", "iraqi", status=2)
