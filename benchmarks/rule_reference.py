@@ -23,7 +23,9 @@ from police_events import LABELS as POLICE_LABELS
 from corefsample import read_documents
 from corefsample.errors import InputError
 from events import EventCounter, load_lexicon, load_rules
+from events.evidence._rule_set import RuleSet
 from events.lexicon._lexicon import Lexicon
+from events.matching._trigger_model import WORDS
 from events.rule_error._model import CLASSES, COLUMNS, NUMBERS, kind_of
 
 DATA = Path(__file__).parents[1] / ".." / "shared" / "data"
@@ -122,7 +124,9 @@ def scored_file(name: str, folder: Path, pipeline: str) -> Path:
     return scored
 
 
-def labelled_documents(name: str, folder: Path, pipeline: str, n_samples: int) -> pd.DataFrame:
+def labelled_documents(
+    name: str, folder: Path, pipeline: str, n_samples: int, encoder: str | None = None
+) -> pd.DataFrame:
     """P and answer of each document: corpus, event, actor, kind, doc_id, date (NaT: unknown), p, yes, cooccurrence."""
     corpus = CORPORA[name]
     scored = scored_file(name, folder, pipeline)
@@ -131,7 +135,8 @@ def labelled_documents(name: str, folder: Path, pipeline: str, n_samples: int) -
     events = list(dict.fromkeys(event for event, _ in answers))
     rules = [load_rules(rule) for rule in dict.fromkeys(rule for event in events for rule in event.split("|"))]
     outcomes = [f"o{events.index(event)}={event}:{actor}" for event, actor in answers]
-    counter = EventCounter(rules, lexicon, n_samples=n_samples, recalibration=None, outcomes=outcomes)
+    definitions = RuleSet.of(rules, lexicon, outcomes, triggers=WORDS, encoder=encoder)
+    counter = EventCounter(definitions, n_samples=n_samples, recalibration=None)
     counter.update(read_documents(scored))
     evidence = counter._table(counter.rows).to_pandas()  # with P of 0, too
     news = pd.read_csv(corpus.news, dtype=str, keep_default_na=False)

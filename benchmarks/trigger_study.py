@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 import spacy
 from matplotlib.figure import Figure
+from rule_reference import CORPORA, labelled_documents
 from studies import markdown
 
 from corefsample import read_documents
@@ -30,7 +31,17 @@ from corefsample.plots.style import save_figure
 from events import EventCounter, load_lexicon, load_rules
 from events.evidence._rule_set import RuleSet
 from events.matching._encoder import load_encoder
-from events.matching._trigger_model import CONDITION, LEAST, TRIGGER, TYPES, TriggerModel, feature_hash, raise_implied
+from events.matching._trigger_model import (
+    CONDITION,
+    LEAST,
+    LEAST_SIMILAR,
+    TRIGGER,
+    TYPES,
+    TriggerModel,
+    feature_hash,
+    prototype_of,
+    raise_implied,
+)
 from events.rules._rules import Rule
 from events.triggers import _fit
 from events.triggers._texts import AnsweredText, read_answered_texts
@@ -38,7 +49,7 @@ from events.triggers._texts import AnsweredText, read_answered_texts
 ROOT = Path(__file__).parents[1]
 SENTENCES = ROOT / ".." / "shared" / "data" / "sentences"
 PIPELINE = ROOT / ".." / "shared" / "models" / "en_core_web_sm"
-N_FOLDS = 4
+N_FOLDS, N_SAMPLES = 4, 500
 BIN_SIZE = 150  # of the curves by type
 
 
@@ -107,6 +118,24 @@ def shared_scores(predicates: _fit.Predicates, model: TriggerModel) -> Floats:
     return np.asarray(features @ model.weights[:, -1] + vectors @ model.of_vectors[:, -1], np.float64)
 
 
+def by_similarity(predicates: _fit.Predicates, rule: Rule, model: TriggerModel) -> Floats:
+    """P that predicates report the event of a rule whose type the model does not have, of texts without a trigger."""
+    p = np.zeros((len(predicates.text), 1))
+    if model.encoder is not None:
+        intercept, slope = model.similarity.tolist()
+        z = intercept + slope * (predicates.vectors @ np.array(prototype_of(rule, model.encoder)))
+        of_word = np.where([lemma in model.vocabulary for lemma in predicates.lemmas], 1.0 / (1.0 + np.exp(-z)), 0.0)
+        trigger = feature_hash(TRIGGER + rule.name)
+        with_trigger = {t for t, has in zip(predicates.text, predicates.features, strict=True) if trigger in has}
+        order = np.argsort(-of_word)
+        _, firsts = np.unique(predicates.text[order], return_index=True)
+        for i in order[firsts]:
+            is_excluded = any(feature_hash(CONDITION + name) in predicates.features[i] for name in rule.unless)
+            if of_word[i] >= LEAST_SIMILAR and predicates.text[i] not in with_trigger and not is_excluded:
+                p[i] = of_word[i]
+    return p
+
+
 def training(pipeline: str, encoder: str | None) -> tuple[list[AnsweredText], list[Rule], _fit.Predicates, Bools]:
     """Texts, rules, predicates, and bool (n_texts, n_types): whether a text reports a type."""
     texts = list(read_answered_texts(sorted((ROOT / "training" / "events").glob("*.txt")), TYPES))
@@ -155,6 +184,7 @@ def left_out(pipeline: str, encoder: str | None, picture: Path | None) -> pd.Dat
 def types_left_out(pipeline: str, encoder: str | None) -> pd.DataFrame:
     """Log losses by type with a model of the other types, from texts without triggers or events of the type."""
     texts, rules, predicates, yes = training(pipeline, encoder)
+    of_words = None if encoder is None else load_encoder(encoder)
     rows = []
     for column, rule in enumerate(rules):
         of_type = [(i, features) for i, t, features in predicates.triggers if t == column]
@@ -164,9 +194,9 @@ def types_left_out(pipeline: str, encoder: str | None) -> pd.DataFrame:
         kept = [t for t in range(len(rules)) if t != column]
         triggers = [(i, kept.index(t), features) for i, t, features in others.triggers if t != column]
         part = others._replace(reports=others.reports[:, kept], triggers=triggers)
-        model = _fit.fit_trigger_model([part], [rules[t] for t in kept])
+        model = _fit.fit_trigger_model([part], [rules[t] for t in kept], of_words)
         z = shared_scores(predicates._replace(triggers=[(i, 0, features) for i, features in of_type]), model)
-        p = np.zeros((len(predicates.text), 1))
+        p = by_similarity(predicates, rule, model)
         p[[i for i, _ in of_type], 0] = 1.0 / (1.0 + np.exp(-z))
         pair = (of_texts(predicates, q, len(texts))[:, 0] for q in (p, by_rules(predicates, [rule])))
         of_model, of_rule = (log_loss(yes[:, column], q) for q in pair)
@@ -214,10 +244,13 @@ def _probabilities(answers: pd.DataFrame, lexicon: str, scored: str, model: str,
 # --- documents with answers --------------------------------------------------------------------------------
 
 
-def corpora(folder: Path) -> pd.DataFrame:
+def corpora(folder: Path, pipeline: str, encoder: str | None) -> pd.DataFrame:
     """Figures by event and actor with 20 or more yes in documents that no model has seen."""
     rows = []
-    documents = pd.read_parquet(folder / "labelled.parquet")
+    if encoder is None:
+        documents = pd.read_parquet(folder / "labelled.parquet")
+    else:
+        documents = pd.concat(labelled_documents(name, folder, pipeline, N_SAMPLES, encoder) for name in CORPORA)
     cells = documents.groupby(["corpus", "event", "actor"]).filter(lambda part: part["yes"].sum() >= 20)
     for (corpus, event, actor), part in cells.groupby(["corpus", "event", "actor"]):
         part = part.sort_values("p", ascending=False, kind="stable")
@@ -248,7 +281,7 @@ def main() -> None:
         "left-out": lambda: left_out(*inputs, options.curves),
         "types": lambda: types_left_out(*inputs),
         "sentences": lambda: sentences(*inputs),
-        **({"corpora": lambda: corpora(options.folder)} if options.folder else {}),
+        **({"corpora": lambda: corpora(options.folder, *inputs)} if options.folder else {}),
     }
     for part, table in parts.items():
         if options.only in (None, part):

@@ -248,6 +248,9 @@ def _in_parse(
         int32 (n_mentions, n): clustering in each sample.
     """
     counts, other_hits = np.zeros(4, np.int64), np.zeros(len(matches.described_actors), np.int64)
+    if not key:  # documents are counted: only a trigger in doubt is missing
+        counts[3] = np.count_nonzero(hits == 0)
+        return counts, {}
     bits, *masks = zip(*map(_bits, repeat(matches), key, matches.codes_of_roles), strict=True)
     needed, preferred, opposing = np.array(masks, np.uint64)
     labels = labels.view()

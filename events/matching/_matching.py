@@ -28,6 +28,7 @@ from events.matching._trigger_model import (
     LEARNED,
     LEAST,
     LEAST_SCORE,
+    LEAST_SIMILAR,
     UNLIKELY,
     PredicateFeatures,
     Singles,
@@ -245,6 +246,26 @@ class ParseReading:
             scores = [self.predicates.scores(model, token) for token in triggers]
             self._learned[model] = triggers, np.array(scores).reshape(len(triggers), model.weights.shape[1])
         return self._learned[model]
+
+    def most_similar(
+        self, model: TriggerModel, prototype: Sequence[float], predicates: Iterable[int], of_rule: Collection[int]
+    ) -> dict[int, float]:
+        """P of the predicate of each sentence that is most similar to triggers of a rule, if at least LEAST_SIMILAR.
+
+        Sentences with a trigger of the rule have none.
+        More than one would be counted twice: a verb and its object are similar to the triggers for the same reasons.
+        """
+        assert model.encoder is not None  # without one, rules have no prototype
+        intercept, slope = model.similarity.tolist()
+        skipped = {int(self.sentences[token]) for token in of_rule}
+        nearest: dict[int, tuple[float, int]] = {}
+        for token in predicates:
+            sentence = int(self.sentences[token])
+            if sentence not in skipped:
+                cosine = float(np.dot(self.predicates.vector(model.encoder, token), prototype))
+                scored = _logistic(intercept + slope * cosine), token
+                nearest[sentence] = max(scored, nearest.get(sentence, scored))
+        return {token: chance for chance, token in nearest.values() if chance >= LEAST_SIMILAR}
 
     def apart(self, names: LexiconMatches, lexicon: Lexicon) -> tuple[Ints32, int, Ints32]:
         """Pairs of mentions that belong to different entities, computed once for all rules.
@@ -468,10 +489,15 @@ class RuleReading:
         frames = [(frame, parse.index.triggers(frame)) for frame in rule.frames if frame.name != LEARNED]
         of_rule = {token for _, triggers in frames for token in triggers}
         learned = [frame for frame in rule.frames if frame.name == LEARNED]
+        similar: dict[int, float] = {}
         if model is not None and learned:
-            predicates, scores = parse.learned(model, learned[0])
-            # P without conditions, which take long to test and lower P, must reach the least.
-            likely = of_rule.union(compress(predicates, scores[:, column] >= LEAST_SCORE))
+            if rule.prototype:
+                predicates = parse.index.triggers(learned[0])
+                likely = similar = parse.most_similar(model, rule.prototype, predicates, of_rule)
+            else:
+                predicates, scores = parse.learned(model, learned[0])
+                # P without conditions, which take long to test and lower P, must reach the least.
+                likely = dict.fromkeys(of_rule.union(compress(predicates, scores[:, column] >= LEAST_SCORE)), LEAST)
             frames.append((learned[0], {token: words for token, words in predicates.items() if token in likely}))
         # The ends of paths need not be heads of mentions.
         self.candidates = [
@@ -501,7 +527,9 @@ class RuleReading:
                 name for name in rule.unless if rule.conditions[name].holds(parse.view, token, parse.scheme)
             )
             chance = 1.0
-            if model is not None:
+            if token in similar:
+                chance = self.chances[token] = 0.0 if excluding_conditions else similar[token]
+            elif model is not None:
                 chance = self.chances[token] = model.probability(
                     rule.event_type, parse.predicates, token, token in of_rule, excluding_conditions
                 )

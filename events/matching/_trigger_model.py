@@ -3,7 +3,8 @@
 The model is log-linear, a logistic regression for each type. Its features are the words and labels around the predicate
 in the parse and the words of its sentence, or the vectors of an encoder for both; and what the rule says: whether the
 predicate is one of its triggers, and which of its conditions hold. Triggers of all rules share a part of their score;
-it alone serves rules of types for which the model was not fitted.
+it serves rules of types for which the model was not fitted. With an encoder, predicates that are no triggers of such a
+rule report its event with a probability that rises with their similarity to its triggers in its examples.
 """
 
 from __future__ import annotations
@@ -51,6 +52,7 @@ LEARNED = "learned"  # name of the frame of predicates that only the model takes
 UNLIKELY = "unlikely"  # in place of a condition: the model gives a trigger of the rule a low probability
 LEAST = 0.05  # P below which a predicate is no trigger
 LEAST_SCORE = log(LEAST / (1.0 - LEAST))
+LEAST_SIMILAR = 0.1  # the same by similarity alone; few predicates of ordinary texts reach it
 PREDICATES = ("VERB", "NOUN")  # parts of speech
 TRIGGER, CONDITION = "trigger of the rule ", "condition "  # features that come from the rule; alone: any condition
 ANY_TYPE = "*"  # in place of the type of rules for which the model was not fitted
@@ -190,6 +192,11 @@ class TriggerModel:
     texts
         Texts from which the model was fitted, compressed: see `events.triggers._nearest_texts`; empty if its file has
         none.
+    similarity
+        Intercept and weight of the cosine with a rule's prototype in the score of predicates that are no triggers of
+        the rule; empty without an encoder.
+    vocabulary
+        Lemmas of such predicates: all those of the texts from which the model was fitted; empty without an encoder.
     """
 
     types: tuple[str, ...]
@@ -200,6 +207,8 @@ class TriggerModel:
     encoder: SentenceEncoder | None = None
     of_vectors: Singles = field(default_factory=lambda: np.zeros((0, 0), np.float32))
     texts: bytes = b""
+    similarity: Singles = field(default_factory=lambda: np.zeros(0, np.float32))
+    vocabulary: frozenset[str] = frozenset()
 
     def probability(
         self, event_type: str, predicates: PredicateFeatures, token: int, is_trigger: bool, conditions: Sequence[str]
@@ -209,7 +218,7 @@ class TriggerModel:
         Parameters
         ----------
         event_type
-            One of `types`, or ANY_TYPE for a rule of another type, of which only triggers can report an event.
+            One of `types`, or ANY_TYPE for a rule of another type, of which only triggers have a score.
         predicates, token
             Features of the parse, and the predicate's token.
         is_trigger, conditions
@@ -248,6 +257,8 @@ class TriggerModel:
             "of_vectors": self.of_vectors.astype(np.float16),
             "texts": np.frombuffer(self.texts, np.uint8),
         }
+        if len(self.similarity):
+            arrays |= {"similarity": self.similarity, "vocabulary": np.array(sorted(self.vocabulary))}
         content = BytesIO()
         np.savez_compressed(content, **arrays)
         write_bytes(path, content.getvalue(), overwrite=True)
@@ -288,6 +299,8 @@ def _loaded(name: str, encoder: str, checksum: str) -> TriggerModel:
             fitted_with = str(content["encoder"]) if "encoder" in content else ""
             of_vectors = content["of_vectors"].astype(np.float32) if fitted_with else np.zeros((0, 0), np.float32)
             texts = content["texts"].tobytes() if "texts" in content else b""
+            similarity = content["similarity"] if "similarity" in content else np.zeros(0, np.float32)
+            vocabulary = frozenset(content["vocabulary"].tolist() if len(similarity) else ())
     except (ValueError, KeyError, EOFError, BadZipFile) as error:
         raise _unreadable(source, error) from None
     if weights.shape != (len(rows), len(types) + 1):
@@ -304,7 +317,8 @@ def _loaded(name: str, encoder: str, checksum: str) -> TriggerModel:
     if fitted_with != loaded.checksum:
         hint = f"fit one with corefsample train-triggers TEXTS --encoder {encoder}, and name its file as triggers"
         raise InputError(f"must have been fitted with the encoder {encoder}", place=str(source), hint=hint)
-    return TriggerModel(types, rows, weights, lemmas, f"{checksum} {loaded.checksum}", loaded, of_vectors, texts)
+    of_encoder = f"{checksum} {loaded.checksum}", loaded, of_vectors, texts, similarity, vocabulary
+    return TriggerModel(types, rows, weights, lemmas, *of_encoder)
 
 
 def model_checksum(name: str, encoder: str = "") -> str:
@@ -333,13 +347,28 @@ def _unreadable(source: Traversable, error: Exception) -> InputError:
     return InputError(f"cannot be read as a trigger model: {reason}", place=str(source), hint=hint)
 
 
+def prototype_of(rule: Rule, encoder: SentenceEncoder) -> tuple[float, ...]:
+    """Mean vector, of unit length, of the triggers in examples of a rule that have an event; empty if none has."""
+    vectors = []
+    words = {(word, upos) for frame in rule.frames for word in frame.words for upos in frame.upos}
+    for example in rule.examples:
+        rows = [fields for line in example.parse.splitlines() if len(fields := line.split()) > 3]
+        triggers = [(lemma.lower(), upos) in words for _, _, lemma, upos, *_ in rows]
+        if any(triggers) and example.expect.get(rule.preset):
+            vectors.append(encoder.vectors([fields[1] for fields in rows])[triggers])
+    if not vectors:
+        return ()
+    mean = np.concatenate(vectors).mean(axis=0)
+    return tuple((mean / np.linalg.norm(mean)).tolist())
+
+
 def with_trigger_model(rule: Rule, name: str, encoder: str = "") -> Rule:
     """The rule with a trigger model; the rule itself if it is of another preset or language.
 
     The type of a rule of the package is its name, and that of a user's rule is its name in models of users. Otherwise
     it is the rule of the package that the rule extends, if it has the same triggers. Predicates that are no triggers of
     the rule have the roles of its frames of verbs and nouns. Of a rule with a type that the model does not know, only
-    triggers can report an event.
+    triggers can report an event, unless the model has an encoder and the rule examples.
     """
     if name == BY_RULES and encoder:
         raise ParameterError("must be a model with an encoder, got rules", parameter="triggers")
@@ -361,14 +390,19 @@ def with_trigger_model(rule: Rule, name: str, encoder: str = "") -> Rule:
             of_nouns = (_NATIONAL, *(path for name in _OF_NOUNS for path in scheme.paths[name]))
             of_verbs = roles.setdefault(role, {}).get(scheme.name, ())
             roles[role][scheme.name] = tuple(dict.fromkeys((*of_verbs, *of_nouns)))
-    learned = Frame(LEARNED, model.lemmas, (), frozenset(PREDICATES), roles)
+    is_other = event_type == ANY_TYPE
     # A rule of a single frame has no other.
-    frames = rule.frames if "." in rule.name or event_type == ANY_TYPE else (*rule.frames, learned)
+    prototype: tuple[float, ...] = ()
+    if is_other and "." not in rule.name and model.encoder is not None and model.vocabulary:
+        prototype = prototype_of(rule, model.encoder)
+    learned = Frame(LEARNED, model.vocabulary if is_other else model.lemmas, (), frozenset(PREDICATES), roles)
+    frames = rule.frames if "." in rule.name or (is_other and not prototype) else (*rule.frames, learned)
     chosen = {"trigger_model": name, "encoder": encoder, "model_checksum": checksum, "event_type": event_type}
-    return replace(rule, **chosen, frames=frames)  # type: ignore[arg-type]
+    return replace(rule, **chosen, frames=frames, prototype=prototype)  # type: ignore[arg-type]
 
 
 def without_trigger_model(rule: Rule) -> Rule:
     """The rule without the trigger model that `with_trigger_model` added."""
     frames = tuple(frame for frame in rule.frames if frame.name != LEARNED)
-    return replace(rule, trigger_model=BY_RULES, encoder="", model_checksum="", event_type="", frames=frames)
+    nothing = {"encoder": "", "model_checksum": "", "event_type": "", "prototype": ()}
+    return replace(rule, trigger_model=BY_RULES, frames=frames, **nothing)  # type: ignore[arg-type]

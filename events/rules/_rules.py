@@ -164,6 +164,9 @@ class Rule:
         CRC-32 of the file of the trigger model; empty without one.
     event_type
         Event type of the trigger model; empty without one.
+    prototype
+        Vector of the rule's triggers in its examples, to which the trigger model compares other predicates; empty if
+        the model knows the event type or has no encoder, or no example has an event.
     """
 
     name: str
@@ -192,6 +195,7 @@ class Rule:
     encoder: str = ""
     model_checksum: str = ""
     event_type: str = ""
+    prototype: tuple[float, ...] = ()
 
     @property
     def kin(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +25,7 @@ from events.matching._trigger_model import (
     TriggerModel,
     condition_features,
     feature_hash,
+    prototype_of,
 )
 from events.rules._rules import Rule
 from events.triggers._texts import AnsweredText
@@ -131,7 +133,8 @@ def fit_trigger_model(
 
     The score of a trigger of a rule is the sum of the score of its type and of one that the triggers of all types
     share, which has no feature with the predicate's lemma. So the shared part learns what makes any trigger report
-    (tense, negation, governing verbs, sections of a paper), and serves rules of types without texts.
+    (tense, negation, governing verbs, sections of a paper), and serves rules of types without texts. With an encoder,
+    the similarity of other predicates to the examples of each rule is fitted for these.
 
     Parameters
     ----------
@@ -195,7 +198,7 @@ def fit_trigger_model(
     fitted = minimize(objective, start, jac=True, method="L-BFGS-B", options={"maxiter": _STEPS}).x
     weights, of_vectors = np.split(fitted.reshape(-1, len(rules) + 1).astype(np.float32), [len(names)])
     reporting = [part.lemmas[i] for part in predicates for i in np.flatnonzero(part.reports.any(axis=1))]
-    return TriggerModel(
+    model = TriggerModel(
         tuple(rule.name for rule in rules),
         rows,
         weights,
@@ -203,6 +206,33 @@ def fit_trigger_model(
         encoder=encoder,
         of_vectors=of_vectors * np.float32(_SCALE),
     )
+    of_rules = [] if encoder is None else [prototype_of(rule, encoder) for rule in rules]
+    prototypes = {column: prototype for column, prototype in enumerate(of_rules) if prototype}
+    if not prototypes:
+        return model
+    is_other = np.ones(signs.shape, np.bool_)
+    is_other[triggers] = False
+    cosines = [
+        (vectors @ np.array(prototype, np.float32))[is_other[:, column]] / _SCALE
+        for column, prototype in prototypes.items()
+    ]
+    answers = [signs[is_other[:, column], column] for column in prototypes]
+    similarity = _logistic_weights(np.concatenate(cosines), np.concatenate(answers))
+    vocabulary = frozenset(lemma for part in predicates for lemma in part.lemmas)
+    return replace(model, similarity=similarity, vocabulary=vocabulary)
+
+
+def _logistic_weights(x: Floats, signs: Floats) -> np.typing.NDArray[np.float32]:
+    """Intercept and weight of x in a logistic regression; the prior of both is normal with precision 1."""
+    from scipy.optimize import minimize
+
+    def objective(weights: Floats) -> tuple[float, Floats]:
+        margins = signs * (weights[0] + weights[1] * x)
+        slopes = -signs / (1.0 + np.exp(margins))
+        value = np.logaddexp(0.0, -margins).sum() + 0.5 * (weights**2).sum()
+        return float(value), np.array([slopes.sum(), slopes @ x]) + weights
+
+    return np.asarray(minimize(objective, np.zeros(2), jac=True, method="L-BFGS-B").x, np.float32)
 
 
 def design_matrix(features: Sequence[Sequence[int]], rows: Mapping[int, int]) -> Any:

@@ -79,28 +79,17 @@ def test_vectors_of_an_encoder_are_features(texts: Path, pipeline: str) -> None:
     assert summary["encoder"] == summary.result.encoder.checksum
     assert np.abs(summary.result.of_vectors).max(axis=0).min() > 0.01
     loaded = tm.load_trigger_model(options.out, str(encoder))
-    assert loaded is not None
     assert loaded.types == ("attack", "exit")
+    assert loaded.vocabulary == {"attack", "leave", "say", "town", "army", "rebels"}  # verbs and nouns of the pipeline
+    np.testing.assert_array_equal(loaded.similarity, summary.result.similarity)
 
 
-@pytest.mark.parametrize(
-    ("content", "line"),
-    [
-        ("Rain fell.\nA film [killed|!kill] time.\n", ""),  # no text reports an event
-        ("Rain fell.\nGunmen [killed|kil|Gunmen] nine.\n", ": line 2"),  # no rule has the name
-        ("Rain fell.\nGunmen [killed|kill nine.\n", ": line 2"),  # the mark has no end
-    ],
-)
-def test_texts_without_a_valid_mark_are_rejected(content: str, line: str, texts: Path, pipeline: str) -> None:
-    texts.write_text(content, encoding="utf-8")
+def test_texts_without_an_event_or_too_few_and_a_rule_of_another_type_are_rejected(texts: Path, pipeline: str) -> None:
     options = TrainTriggersOptions(out=str(texts.with_name("a.npz")), pipeline=(pipeline,))
-    with error(InputError, place=f"{texts}{line}"):
+    texts.write_text("Rain fell.\nA film [killed|!kill] time.\n", encoding="utf-8")
+    with error(InputError, place=str(texts)):
         run_train_triggers(texts, options)
-
-
-def test_texts_too_few_and_a_rule_of_another_type_are_rejected(texts: Path, pipeline: str) -> None:
     texts.write_text(TEXTS[1], encoding="utf-8")
-    options = TrainTriggersOptions(out=str(texts.with_name("a.npz")), pipeline=(pipeline,))
     with error(ParameterError, parameter="texts"):
         run_train_triggers(texts, options)
     with error(ParameterError, parameter="rule"):

@@ -574,15 +574,18 @@ def test_a_trigger_reports_with_its_chance_whatever_the_clustering() -> None:
     assert not events.one_best[0]
 
 
+@pytest.mark.parametrize("n_roles", [0, 1])
 @pytest.mark.parametrize(("triggers", "chance"), [([7, 7], 0.6), ([7, 8], 1.0 - 0.7 * 0.4)])
-def test_instances_share_the_draws_of_one_trigger_and_of_no_other(triggers: list[int], chance: float) -> None:
+def test_instances_share_draws_of_one_trigger_and_of_no_other(triggers: list[int], chance: float, n_roles: int) -> None:
     """With chances .3 and .6: max(.3, .6) at one trigger, and 1 - (1 - .3)(1 - .6) at two."""
-    nobody = MentionMatches((), *np.zeros((2, 0), np.int32), np.full((2, 1), ABSENT, np.int32), np.array(triggers))
-    matches = dataclasses.replace(nobody, role_codes=(("",),), chances=np.array([0.3, 0.6]))
+    instances = np.full((2, n_roles), ABSENT, np.int32)
+    nobody = MentionMatches((), *np.zeros((2, 0), np.int32), instances, np.array(triggers))
+    matches = dataclasses.replace(nobody, role_codes=(("",),) * n_roles, chances=np.array([0.3, 0.6]))
     lonely = cs.AntecedentDistribution.from_lists([[]], [[]])
     events = evaluate_matches(lonely, matches, "d", DAY, n_samples=20_000)
     assert tolerance.plausible_counts([int(events.n_hits[0])], 20_000, [chance]).all()
     assert events.instance_hits.sum() >= events.n_hits[0]
+    assert events.reasons[0].counts.tolist() == [0, 0, 0, 20_000 - events.n_hits[0], 0]
 
 
 def test_rules_share_the_draws_of_a_trigger() -> None:

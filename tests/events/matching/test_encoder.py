@@ -6,12 +6,14 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from expected_errors import error
+from references import events as er
 from references.encoders import PIECES, write_encoder
 
 from corefsample import InputError, ParameterError
 from events import load_rules
 from events.matching import _trigger_model as tm
 from events.matching._encoder import SentenceEncoder, load_encoder
+from events.matching._matching import ParseReading, RuleReading, rule_words
 
 pytest.importorskip("tokenizers")
 pytest.importorskip("onnxruntime")
@@ -39,13 +41,8 @@ def test_a_word_has_the_mean_of_its_pieces_and_the_mean_of_all_pieces(
     for vector, of_word in zip(vectors, pieces, strict=True):
         mean = unit(np.mean([table[k] for k in of_word], axis=0, dtype=np.float64))
         np.testing.assert_allclose(vector, [*mean, *sentence], atol=1e-6)
-
-
-def test_words_beyond_the_length_of_the_tokenizer_have_no_vector(
-    tmp_path: Path, table: npt.NDArray[np.float32]
-) -> None:
-    encoder = SentenceEncoder(write_encoder(tmp_path / "e", table, longest=3))
-    vectors = encoder.vectors(["gunmen", "fired", "at"])
+    # Words beyond the length of the tokenizer have none.
+    vectors = SentenceEncoder(write_encoder(tmp_path / "short", table, longest=3)).vectors(words[:3])
     np.testing.assert_allclose(np.linalg.norm(vectors[:, :3], axis=1), [1.0, 1.0, 0.0], atol=1e-6)
     np.testing.assert_allclose(vectors[:, 3:], [unit(table[[1, 2, 3]].mean(axis=0, dtype=np.float64))] * 3, atol=1e-6)
 
@@ -69,7 +66,6 @@ def test_a_model_is_used_only_with_the_encoder_of_its_fit(tmp_path: Path, table:
     path = str(tmp_path / "m.npz")
     fitted.save(path)
     loaded = tm.load_trigger_model(path, folders[0])
-    assert loaded is not None
     np.testing.assert_array_equal(loaded.of_vectors, of_vectors)
     for encoder in (folders[1], ""):
         with error(InputError, place=path):
@@ -81,11 +77,42 @@ def test_a_model_is_used_only_with_the_encoder_of_its_fit(tmp_path: Path, table:
     assert loaded.checksum.endswith(load_encoder(folders[0]).checksum)
 
 
+RULE = """{name: shooting, trigger: {lemma: [fire]}, event: [], presets: {asserted: {unless: [negated]}},
+ examples: [{expect: {asserted: [event]}, parse: "1 gunmen gunman NOUN 2 nsubj\\n2 fired fire VERB 0 root"}]}"""
+
+
+def test_the_predicate_most_like_the_examples_reports_the_event_of_a_users_rule(
+    tmp_path: Path, table: npt.NDArray[np.float32]
+) -> None:
+    """Of two predicates without a trigger the likelier one, unless the sentence has a trigger; none where negated."""
+    folder = str(write_encoder(tmp_path / "e", table))
+    rows, weights = {tm.feature_hash("bias"): 0}, np.zeros((1, 2), np.float32)
+    of_encoder = load_encoder(folder), np.zeros((6, 2), np.float32), b"", np.array([0.5, 2.0], np.float32)
+    vocabulary = frozenset(["ship", "gun"])
+    tm.TriggerModel(("attack",), rows, weights, frozenset(), "", *of_encoder, vocabulary).save(tmp_path / "m.npz")
+    (tmp_path / "shooting.yaml").write_text(RULE, encoding="utf-8")
+    rule = tm.with_trigger_model(load_rules(tmp_path / "shooting.yaml"), str(tmp_path / "m.npz"), folder)
+    first, other = "a/DET>2:det ship=ship/VERB>0:root gun=gun/NOUN>2:obj", "not/PART>2:advmod ship=ship/VERB>0:root"
+    trigger = "ship=ship/VERB>0:root fired=fire/VERB>1:ccomp"
+    tokens = er.scored(er.json_document("d", "1999-01-05", [first, other, trigger], {})).tokens
+    assert tokens is not None
+    parse = ParseReading(tokens, np.zeros((0, 3), np.int32), "ud2", rule_words([rule]))
+    chances = RuleReading(parse, rule).chances
+
+    def vector(piece: int, *pieces: int) -> npt.NDArray[np.float64]:
+        """Of a word of one piece, and of its sentence."""
+        return np.concatenate([unit(each) for each in (table[piece], table[[*pieces]].mean(axis=0))])
+
+    prototype = unit(vector(3, 1, 2, 3))
+    ship, gun = (1.0 / (1.0 + np.exp(-0.5 - 2.0 * vector(k, 5, 6, 1) @ prototype)) for k in (6, 1))
+    # The trigger of the rule has the shared score 0.
+    assert chances == pytest.approx({1 if ship > gun else 2: max(ship, gun), 4: 0.0, 6: 0.5}, abs=1e-5)
+
+
 @pytest.mark.skipif(not SHIPPED.exists(), reason="needs ../shared/models/all-MiniLM-L6-v2")
 def test_the_weights_of_the_package_fit_the_shared_encoder() -> None:
     rule = tm.with_trigger_model(load_rules("kill"), "words", str(SHIPPED))
     model = tm.load_trigger_model(rule.trigger_model, rule.encoder)
-    assert model is not None
     assert model.encoder is not None
     assert model.of_vectors.shape == (768, len(model.types) + 1)
     vectors = model.encoder.vectors(["Gunmen", "shot", "nine", "farmers", "."])

@@ -15,7 +15,7 @@ from corefsample.syntax._schemes import SCHEMES
 from events import load_rules
 from events.evidence._rule_set import RuleSet
 from events.matching import _trigger_model as tm
-from events.triggers._fit import Predicates, _reported, fit_trigger_model
+from events.triggers._fit import Predicates, _logistic_weights, _reported, fit_trigger_model
 from events.triggers._texts import AnsweredText, Mark, read_answered_texts
 
 SENTENCES = ["Iran/PROPN>2:nsubj attacked=attack/VERB>0:root a/DET>4:det ship/NOUN>2:obj"]
@@ -148,6 +148,10 @@ def test_the_fit_is_the_maximum_of_the_posterior_and_types_use_their_own_rule() 
     for d in range(2):
         slope = sum(e * float(vectors[i, d]) for i, _, e in of_triggers) - float(fitted.of_vectors[d, 2]) / 9.0
         assert slope == pytest.approx(0.0, abs=2e-3)
+    # The score by similarity: the intercept and the weight have the prior mean 0 and precision 1.
+    x, (intercept, weight_of_x) = vectors[:, 0], _logistic_weights(vectors[:, 0], 2.0 * answers[:, 0] - 1.0).tolist()
+    errors = answers[:, 0] - 1.0 / (1.0 + np.exp(-intercept - weight_of_x * x))
+    assert [errors.sum(), errors @ x] == pytest.approx([intercept, weight_of_x], abs=2e-3)
 
 
 def test_every_verb_and_noun_of_marked_words_reports_or_else_the_word_that_governs_them() -> None:
