@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import numpy as np
 
 from corefsample._arrays import Floats, Ints, pd
+from corefsample.errors import ParameterError, ParameterHint
+from corefsample.files._reading import read_json
 from events.audit._audit_frame import COUNTED, event_and_actor
 from events.audit._plan import AuditPlan
 from events.audit._sheets import UNSURE, YES, SheetLabels
 from events.audit._strata import DIVISIONS, LEAST_NEITHER, target_error, target_kind, target_strata
 from events.audit._totals import DEFAULT_METHOD, cell_counts, is_possible, log_share_sampled
 from events.rule_error._counts import central_interval, expected_width, unlabelled_yes
-from events.rule_error._model import AUDIT, COLUMNS, RuleErrorModel, reference_model
+from events.rule_error._model import AUDIT, AUDIT_RECORD, AUDITED, COLUMNS, RuleErrorModel, reference_model
 
 # Columns of totals that rest on more than the labels.
 LEARNED = ("event", "actor", "n_docs", "n_labelled", "n_positive", "estimate", "lower", "upper", "level", "assumption")
@@ -215,6 +218,24 @@ def made_folds(strata: Ints, y: Floats, rows: Ints, n_documents: int, rng: np.ra
 
 
 # --- errors of other rules ---------------------------------------------------------------------------------
+
+
+def prior_model(plan: AuditPlan, table: str | None = None) -> RuleErrorModel:
+    """Model of the reference class of the package, or of the table in a file.
+
+    Raises
+    ------
+    ParameterError
+        If the table is that of the plan's audit, whose labels would count twice.
+    """
+    model = reference_model(table)  # verifies the record of an audit
+    if table is not None and Path(table).name == AUDITED:
+        record = Path(table).with_name(AUDIT_RECORD)
+        if record.is_file() and read_json(record)["summary"]["plan"] == plan.identity:
+            hint = ParameterHint("prior", "reference is the table of the package")
+            rule = f"must not be the table of the same audit, whose labels would count twice, got {table!r}"
+            raise ParameterError(rule, parameter="prior", hint=hint)
+    return model
 
 
 def reference_totals(

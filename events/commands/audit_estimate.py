@@ -101,7 +101,7 @@ def run_audit_estimate(
     from corefsample.files._atomic import unwritable, write_json
     from corefsample.files._reading import read_json, sealed, sha256
     from events.audit._estimates import carrying_labels, more_labels, uncovered_labels
-    from events.audit._model_totals import reference_rows
+    from events.audit._model_totals import prior_model, reference_rows
     from events.audit._plan_files import labelled_plan, learned_counts, proxy_columns, read_learned, write_tables
     from events.audit._sheets import disagreement_sheet, label_table
     from events.pages._audit_sheet import plan_question, write_disagreements
@@ -120,7 +120,7 @@ def run_audit_estimate(
     models["learned"] = None if options.learned is None else read_learned(options.learned, plan)
     by_period = None if options.learned is None else learned_counts(options.learned)
     if options.prior != NO_RULE_ERROR:
-        models["reference"] = reference_model(*tables_of_prior)
+        models["reference"] = prior_model(plan, *tables_of_prior)
     try:
         estimate = audit.estimate_counts(plan, labels, **models, **settings)
     except InputError as error:

@@ -1,6 +1,5 @@
 """The commands of the audit, on a run of hand-made documents and on a CSV file of scores."""
 
-import dataclasses
 import json
 import shutil
 from collections.abc import Callable
@@ -93,6 +92,8 @@ def test_an_audit_from_plan_to_tables(run: Path, tmp_path: Path) -> None:
     table.to_csv(own := tmp_path / "own.csv", index=False)
     with error(InputError, place=str(own)):
         run_audit_estimate(run, [first["sheet"]], AuditEstimateOptions(rounds=1, prior=str(own)))
+    with error(ParameterError, parameter="prior"):  # the labels would count twice
+        run_audit_estimate(run, [first["sheet"]], AuditEstimateOptions(prior=str(folder / "audited-reference.csv")))
     (folder / "audited-reference.csv").rename(own)
     run_audit_estimate(run, [first["sheet"]], AuditEstimateOptions(rounds=1, pictures=False, prior=str(own)))
     inputs = json.loads((folder / "audited.json").read_text())["inputs"]
@@ -283,11 +284,11 @@ def test_a_flipped_bit_of_a_file_is_an_error_or_changes_no_number(
     shutil.copytree(audited, tmp_path, dirs_exist_ok=True)
     sheets = [tmp_path / "audit" / "sheet.csv"]
     options = AuditEstimateOptions(pictures=False, learned=str(tmp_path / "learned"), out=str(tmp_path / "out"))
-    if name.endswith("reference.csv"):
-        options = dataclasses.replace(options, prior=str(tmp_path / name))
     doc_ids, record = read_run_documents(run).doc_ids.tolist(), json.loads((run / "run.json").read_text())
 
     def estimates() -> Any:
+        if name.endswith("reference.csv"):
+            return read_reference(tmp_path / name).to_csv()
         return [run_audit_estimate(tmp_path / "run", sheets, options)[each] for each in ("totals", "learned")]
 
     def of_report() -> Any:
