@@ -92,9 +92,10 @@ def test_an_audit_from_plan_to_tables(run: Path, tmp_path: Path) -> None:
     table.to_csv(own := tmp_path / "own.csv", index=False)
     with error(InputError, place=str(own)):
         run_audit_estimate(run, [first["sheet"]], AuditEstimateOptions(rounds=1, prior=str(own)))
+    of_audit = folder / "audited-reference.csv"
     with error(ParameterError, parameter="prior"):  # the labels would count twice
-        run_audit_estimate(run, [first["sheet"]], AuditEstimateOptions(prior=str(folder / "audited-reference.csv")))
-    (folder / "audited-reference.csv").rename(own)
+        run_audit_estimate(run, [first["sheet"]], AuditEstimateOptions(rounds=1, prior=str(of_audit)))
+    of_audit.rename(own)
     run_audit_estimate(run, [first["sheet"]], AuditEstimateOptions(rounds=1, pictures=False, prior=str(own)))
     inputs = json.loads((folder / "audited.json").read_text())["inputs"]
     assert [(each["path"], each["sha256"]) for each in inputs[1:]] == [(str(own), sha256(own))]
