@@ -287,34 +287,28 @@ def _marker(tokens: Tokens, parse: NeutralParse, token: int) -> str:
 def _mean_both(tokens: Tokens, parse: NeutralParse, mentions: Ints32, pair: Ints32, language: Language) -> Bools:
     """Mark the mentions that can mean both names of a pair, an array of one row; none if it is not read as a pair.
 
-    These are "the two countries" in the sentence of the names or the next two, "both" and "the two" in theirs or the
-    next one before any plural of persons, and "they" there too if "with" or a verb of meeting joins the names. Without
-    a list of such verbs, none.
+    These are "the two countries" in the sentence of the names or the next two; "both" and "the two" in theirs or the
+    next one, before any plural of persons; and "they" there too if "with" or a verb of meeting joins the names. None
+    are marked in a language without a list of words like "countries".
     """
-    marked, ((_, end, first),) = np.zeros(len(mentions), np.bool_), pair.tolist()
+    marked, ((_, end, first),), is_nearest = np.zeros(len(mentions), np.bool_), pair.tolist(), True
     plural = [each for each in language.pronouns if each.person == 3 and each.number == "plural"]
     kinds = {word: each.kind for each in plural for word in each.words}
-    sides = (*language.words.get("sides", ()), *language.descriptions.get("country", ()))
-    for name in clause_partners(tokens, pair).values() if "meeting" in language.words else ():
-        together = _marker(tokens, parse, name) in language.words.get("with", ())
+    for name in clause_partners(tokens, pair).values() if "sides" in language.words else ():
+        together = _marker(tokens, parse, name) in language.words["with"]
         together |= tokens.lemma[parse.head[first]].lower() in language.words["meeting"]
-        persons = (
-            token
-            for token, lemma in enumerate(tokens.lemma)
-            if token > first and tokens.upos[token] == "NOUN" and language.noun_classes.get(lemma.lower()) in _PERSONS
-            if tokens.text[token].lower() != lemma.lower() or lemma.lower() in language.plural_nouns
-        )
-        first_persons = next(persons, len(tokens))
-        for i in np.flatnonzero(mentions[:, 0] >= end).tolist():
-            start, last, head = mentions[i].tolist()
-            word, n_between = tokens.text[start].lower(), tokens.sent[head] - tokens.sent[first]
-            kind, article = kinds.get(word, ""), word in language.definite_articles
-            both = kind == "indefinite" or (article and "NUM" in tokens.upos[start : head + 1])
+        for i, (start, last, head) in enumerate(mentions.tolist()):
+            word, lemma = tokens.text[start].lower(), tokens.lemma[head].lower()
+            kind, n_between = kinds.get(word, "") if start >= end else "", tokens.sent[head] - tokens.sent[first]
+            is_counted = word in language.definite_articles and "NUM" in tokens.upos[start : head + 1]
+            both = kind == "indefinite" or (is_counted and start >= end)
             if last - start > 1 and tokens.upos[head] != "NUM":
-                marked[i] = both and n_between <= 2 and tokens.lemma[head].lower() in sides
+                marked[i] = both and n_between <= 2 and lemma in language.words["sides"]
             else:
                 both |= together and kind in ("personal", "possessive", "reflexive")
-                marked[i] = both and n_between <= 1 and start < first_persons
+                marked[i] = both and n_between <= 1 and is_nearest
+            is_plural = tokens.text[head].lower() != lemma or lemma in language.plural_nouns
+            is_nearest &= not (head > first and is_plural and language.noun_classes.get(lemma) in _PERSONS)
     return marked
 
 
