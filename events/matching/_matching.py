@@ -243,8 +243,7 @@ class ParseReading:
         """Predicates of the frame LEARNED and their scores of all types, computed once for all rules with a model."""
         if model not in self._learned:
             triggers = self.index.triggers(frame)
-            scores = [self.predicates.scores(model, token) for token in triggers]
-            self._learned[model] = triggers, np.array(scores).reshape(len(triggers), model.weights.shape[1])
+            self._learned[model] = triggers, self.predicates.scores(model, triggers)
         return self._learned[model]
 
     def most_similar(

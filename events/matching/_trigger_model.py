@@ -90,9 +90,9 @@ class PredicateFeatures:
     def __init__(self, view: ParseView, sentences: Sequence[int]) -> None:
         self._view, self._sentences = view, sentences
         self._lemmas = [lemma.lower() for lemma in view.lemma]
-        self._word_rows: dict[int, set[int | None]] = {}  # of the weights of the words of a sentence
+        self._word_rows: dict[tuple[TriggerModel, int], set[int | None]] = {}  # of weights of the words of a sentence
         self._vectors: dict[int, tuple[int, Singles]] = {}  # of words by sentence, with its first token
-        self._scores: dict[int, Singles] = {}
+        self._scores: dict[TriggerModel, dict[int, Singles]] = {}
 
     def of(self, token: int) -> Iterator[str]:
         """Yield the features of a predicate; one may occur twice."""
@@ -140,17 +140,27 @@ class PredicateFeatures:
         start, vectors = self._vectors[sentence]
         return np.asarray(vectors[token - start])
 
-    def scores(self, model: TriggerModel, token: int) -> Singles:
-        """Scores of all types for a predicate without what a rule says, computed once for all rules."""
-        if token not in self._scores:
-            sentence = self._sentences[token]
-            if sentence not in self._word_rows:
-                self._word_rows[sentence] = {*map(model.row, self._words(sentence))}
-            self._scores[token] = model.scores(self._around(token), self._word_rows[sentence])
+    def scores(self, model: TriggerModel, tokens: Collection[int]) -> Singles:
+        """Scores of all types for predicates without what a rule says, computed once for all rules.
+
+        The result is float32 (n_tokens, n_types + 1).
+        """
+        scores = self._scores.setdefault(model, {})
+        new = [token for token in tokens if token not in scores]
+        if new:
+            summed = model.summed([self._rows(model, token) for token in new])
             if model.encoder is not None:
-                self._scores[token] += self.vector(model.encoder, token) @ model.of_vectors
-            raise_implied(self._scores[token], model.types)
-        return self._scores[token]
+                summed += np.array([self.vector(model.encoder, token) for token in new]) @ model.of_vectors
+            raise_implied(summed, model.types)
+            scores.update(zip(new, summed, strict=True))
+        return np.array([scores[token] for token in tokens]).reshape(len(tokens), model.weights.shape[1])
+
+    def _rows(self, model: TriggerModel, token: int) -> set[int | None]:
+        """Rows of the weights of the features of a predicate; None for features without one."""
+        key = model, self._sentences[token]
+        if key not in self._word_rows:
+            self._word_rows[key] = {*map(model.row, self._words(self._sentences[token]))}
+        return {*map(model.rows.get, map(feature_hash, self._around(token)))} | self._word_rows[key]
 
 
 @lru_cache(maxsize=4)
@@ -232,17 +242,23 @@ class TriggerModel:
         if not columns:
             return 0.0
         rows = {self.row(feature) for feature in of_rule} - {None}
-        z = predicates.scores(self, token) + sum(self.weights[row] for row in rows)
+        z = predicates.scores(self, [token])[0] + sum(self.weights[row] for row in rows)
         return 1.0 / (1.0 + exp(-float(z[columns].sum())))
 
     def row(self, feature: str) -> int | None:
         """Row of a feature's weights; None if it has none."""
         return self.rows.get(feature_hash(feature))
 
-    def scores(self, features: Iterable[str], rows: Collection[int | None] = ()) -> Singles:
-        """Sum of the weights of features and of further rows, each counted once: float32 (n_types,)."""
-        distinct = {*map(self.rows.get, map(feature_hash, features)), *rows} - {None}
-        return np.asarray(self.weights.take(np.array(sorted(distinct), np.intp), axis=0).sum(axis=0))  # type: ignore[type-var]
+    def summed(self, rows: Sequence[set[int | None]]) -> Singles:
+        """Sums of the weights of each set of rows, of which None has no weight: float32 (n_sets, n_types + 1)."""
+        counted = [sorted(row for row in of_set if row is not None) for of_set in rows]
+        lengths = np.array([len(of_set) for of_set in counted])
+        result = np.zeros((len(rows), self.weights.shape[1]), np.float32)
+        if lengths.any():
+            weights = self.weights.take(np.concatenate([np.array(of_set, np.intp) for of_set in counted]), axis=0)
+            starts = (np.cumsum(lengths) - lengths)[lengths > 0]
+            result[lengths > 0] = np.add.reduceat(weights, starts, axis=0)
+        return result
 
     def save(self, path: PathLike) -> None:
         """Write the model to a file: 8-bit weights with a scale for each type, and 16-bit weights of vectors."""
