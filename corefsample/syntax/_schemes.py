@@ -144,8 +144,8 @@ def _arguments(
     by_subject = f"[active,no >{any_subject}]<xcomp[no >{objects}]+>nsubj|{passive}"
     by_object = f"[active,no >{any_subject}]<xcomp>{objects}"
     # After attacking, they left; they succeeded in attacking; they were able to attack; they apologised for attacking.
-    # But whom they accused of attacking, stopped from it or thanked for it did it, unless they claimed responsibility or
-    # drew criticism. Parsers hang the clause on the verb or on its object.
+    # But whom they accused of attacking, stopped from it or thanked for it did it, unless they claimed responsibility
+    # or drew criticism. Parsers hang the clause on the verb or on its object.
     *to_governors, blamed = (path.replace("{idle}", f"active,no >{any_subject}") for path in (*governed, blamed))
     by_governor = (
         *(f"{path}>nsubj|{passive}" for path in to_governors),
