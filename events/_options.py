@@ -260,6 +260,26 @@ class LexiconOption(Options):
 
 
 @declared
+class TriggerModelOption(Options):
+    """A trigger model.
+
+    Attributes
+    ----------
+    triggers
+        What decides whether a sentence reports an event, with the preset asserted of a rule of the package: words, a
+        model that gives each verb and noun a probability; rules, the words and conditions of the rule alone; or the
+        file of a model.
+    encoder
+        Folder of a sentence encoder, with an ONNX file and a tokenizer.json, whose vectors the model uses beside the
+        words: all-MiniLM-L6-v2 in 8 bits, or the one with which the file of --triggers was fitted. Needs the extra
+        encoder. [default: none]
+    """
+
+    triggers: str = option(default="words", metavar="MODEL")
+    encoder: str | None = option(default=None, metavar="FOLDER")
+
+
+@declared
 class Unannotated(Options):
     """Option that sets the treatment of mentions that are not annotated.
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from corefsample.files._paths import Inputs
     from events.inspection._trigger_traces import ExplainedTrigger
 
-_OF_RUN = ("preset", "triggers", "lexicon", "scheme", "seed", "filled")  # options that a run has already
+_OF_RUN = ("preset", "triggers", "encoder", "lexicon", "scheme", "seed", "filled")  # options that a run has already
 # Explanation of the outcome of a trigger, by its name.
 _OUTCOMES = {
     "counted": "an event",
@@ -45,7 +45,7 @@ _OUTCOMES = {
 
 
 @shared.declared
-class ExplainOptions(shared.LexiconOption, shared.SchemeOption, shared.Seed):
+class ExplainOptions(shared.LexiconOption, shared.TriggerModelOption, shared.SchemeOption, shared.Seed):
     """Options that select triggers to explain.
 
     Attributes
@@ -55,9 +55,6 @@ class ExplainOptions(shared.LexiconOption, shared.SchemeOption, shared.Seed):
         rules. [default: attack; of a run all]
     preset
         Preset of the rule. [default: asserted, or the only preset of a file]
-    triggers
-        What decides whether a sentence reports an event: words, the model of the package; rules, the rule alone; or the
-        file of a model.
     doc_id
         Show only this document. [default: all]
     filled
@@ -75,7 +72,6 @@ class ExplainOptions(shared.LexiconOption, shared.SchemeOption, shared.Seed):
 
     rule: str | None = shared.option(default=None, metavar="RULE")
     preset: str | None = shared.option(default=None, metavar="NAME")
-    triggers: str = shared.option(default="words", metavar="MODEL")
     doc_id: str | None = shared.option(default=None, metavar="ID")
     filled: Literal["either", "named", "default"] = "either"
     actor: str | None = shared.option(default=None, metavar="CODE")
@@ -114,7 +110,8 @@ def run_explain(
             selection["recalibration"] = corpus_recalibration(counting, checked_contents(counting))
     else:
         rules = [options.rule or "attack"], options.preset, options.lexicon
-        definitions = RuleSet.named(*rules, examples=False, triggers=options.triggers).only(options.filled)
+        models = options.subset("triggers", "encoder")
+        definitions = RuleSet.named(*rules, examples=False, **models).only(options.filled)
     values, triggers = explain_triggers(inputs, definitions, **selection, on_progress=on_progress)
     return Summary(values={**values, "shown": triggers}, shown=[*_shown(values, triggers)], result=triggers)
 

@@ -17,6 +17,7 @@ ARTICLE_OPTIONS = ("text_column", "date_column", "id_column", "title_column", "d
 @declared
 class CountOptions(
     shared.LexiconOption,
+    shared.TriggerModelOption,
     shared.SchemeOption,
     shared.Seed,
     shared.CorpusOptions,
@@ -35,14 +36,6 @@ class CountOptions(
         Version of the rules: paper, only the syntax that Nguyen & O'Connor (2015) count; extended, what a reader would
         count; asserted, the same without what the text denies, plans or only fears; or a preset of your rule file.
         [default: asserted, or the only preset of the file]
-    triggers
-        What decides whether a sentence reports an event, with the preset asserted of a rule of the package: words, a
-        model that gives each verb and noun a probability; rules, the words and conditions of the rule alone; or the
-        file of a model.
-    encoder
-        Folder of a sentence encoder, with an ONNX file and a tokenizer.json, whose vectors the model uses beside the
-        words: all-MiniLM-L6-v2 in 8 bits, or the one with which the file of --triggers was fitted. Needs the extra
-        encoder. [default: none]
     period
         Length of the periods: year, quarter, month, week, day, or a pandas alias.
     n_samples
@@ -83,8 +76,6 @@ class CountOptions(
 
     rule: str | tuple[str, ...] = option(default="attack", metavar="RULE")
     preset: str | None = option(default=None, metavar="NAME")
-    triggers: str = option(default="words", metavar="MODEL")
-    encoder: str | None = option(default=None, metavar="FOLDER")
     period: str = option(default="quarter", metavar="PERIOD")
     n_samples: int = shared.samples(1000)
     level: float = option(default=0.95, above=0.0, below=1.0)

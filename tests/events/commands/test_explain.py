@@ -101,7 +101,8 @@ def test_a_run_is_explained_with_its_rules_samples_and_recalibration(call: Calls
     out = " ".join(call.good("explain", run, "--doc-id", "b", "--actor", "IRQ").split())
     assert "P(event) 0, of the document in 70 samples" in out
     assert "did you mean IRQ (Iraq)" in call.refused("explain", run, "--actor", "iraqi", status=2)
-    assert "--preset" in call.refused("explain", run, "--preset", "paper", status=2)
+    for option in ("--preset", "--encoder"):
+        assert option in call.refused("explain", run, option, "paper", status=2)
 
 
 def test_a_noun_that_stands_for_an_actor_is_shown_with_its_probability(call: Calls, tmp_path: Path) -> None:
