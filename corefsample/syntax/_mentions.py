@@ -261,7 +261,7 @@ def _pairs_of_countries(tokens: Tokens, mentions: Ints32, parse: NeutralParse, l
     """Mentions of a country that is a subject and the only other one of its clause, where a mention can mean both."""
     codes = _named_countries(tokens, mentions[:, 2], parse, language)
     names = {int(mentions[i, 2]): i for i in codes}  # of mentions with one head, the longest comes last
-    markers = {word for each in ("with", "to", "against") for word in language.words.get(each, ())}
+    markers = {word for name in ("with", "to", "against") for word in language.words.get(name, ())}
     pairs = [mentions[:0]]
     for head, i in names.items():
         verb = parse.head[head]
@@ -291,24 +291,30 @@ def _mean_both(tokens: Tokens, parse: NeutralParse, mentions: Ints32, pair: Ints
     next one, before any plural of persons; and "they" there too if "with" or a verb of meeting joins the names. None
     are marked in a language without a list of words like "countries".
     """
-    marked, ((_, end, first),), is_nearest = np.zeros(len(mentions), np.bool_), pair.tolist(), True
-    plural = [each for each in language.pronouns if each.person == 3 and each.number == "plural"]
-    kinds = {word: each.kind for each in plural for word in each.words}
-    for name in clause_partners(tokens, pair).values() if "sides" in language.words else ():
-        together = _marker(tokens, parse, name) in language.words["with"]
-        together |= tokens.lemma[parse.head[first]].lower() in language.words["meeting"]
-        for i, (start, last, head) in enumerate(mentions.tolist()):
-            word, lemma = tokens.text[start].lower(), tokens.lemma[head].lower()
-            kind, n_between = kinds.get(word, "") if start >= end else "", tokens.sent[head] - tokens.sent[first]
+    marked = np.zeros(len(mentions), np.bool_)
+    partners = clause_partners(tokens, pair)
+    if not partners or "sides" not in language.words:
+        return marked
+    end, first = pair[0, 1:].tolist()
+    together = _marker(tokens, parse, partners[0]) in language.words["with"]
+    together |= tokens.lemma[parse.head[first]].lower() in language.words["meeting"]
+    plural = [pronoun for pronoun in language.pronouns if pronoun.person == 3 and pronoun.number == "plural"]
+    kinds = {word: pronoun.kind for pronoun in plural for word in pronoun.words}
+    is_nearest = True
+    for i, (start, last, head) in enumerate(mentions.tolist()):
+        lemma = tokens.lemma[head].lower()
+        if start >= end:
+            word, n_between = tokens.text[start].lower(), tokens.sent[head] - tokens.sent[first]
+            kind = kinds.get(word)
             is_counted = word in language.definite_articles and "NUM" in tokens.upos[start : head + 1]
-            both = kind == "indefinite" or (is_counted and start >= end)
+            both = is_counted or kind == "indefinite"
             if last - start > 1 and tokens.upos[head] != "NUM":
                 marked[i] = both and n_between <= 2 and lemma in language.words["sides"]
             else:
                 both |= together and kind in ("personal", "possessive", "reflexive")
                 marked[i] = both and n_between <= 1 and is_nearest
-            is_plural = tokens.text[head].lower() != lemma or lemma in language.plural_nouns
-            is_nearest &= not (head > first and is_plural and language.noun_classes.get(lemma) in _PERSONS)
+        is_plural = tokens.text[head].lower() != lemma or lemma in language.plural_nouns
+        is_nearest &= not (head > first and is_plural and language.noun_classes.get(lemma) in _PERSONS)
     return marked
 
 
@@ -399,7 +405,7 @@ def cannot_link_pairs(
         modifiers = [i for i in below if link[i] in _MODIFIERS]
         pairs.update((i, j) for i in subjects for j in objects)
         pairs.update((i, j) for i in by_head[token] for j in modifiers if _is_inside(mentions, j, i))
-    for same in filter(None, by_head):
+    for same in by_head:
         pairs.update((i, j) for i in same for j in same if i != j and _is_inside(mentions, j, i))
     named = _named_countries(tokens, head, parse, language)
     names = {int(head[i]): min(codes) for i, codes in named.items()}

@@ -126,8 +126,8 @@ def _arguments(
     passive, clausal, objects, relative
         Labels of passive subjects, subject clauses, objects (the direct one first) and relative clauses.
     agents, governed, blamed
-        Paths to agents of the passive, from a verb without a subject ("idle") to its governors, and from one after
-        "for", "of" or the like.
+        Paths to agents of the passive; from a verb without a subject ("idle") to the verb that governs it; and from
+        one after "for", "of" or the like, in clauses of blame and credit.
     possessor, compound, prepositional, of, by
         Paths to modifiers of nouns: "of" in a path stands for any preposition; and further ones for "of" and "by".
     done_by
@@ -135,27 +135,25 @@ def _arguments(
     """
     direct_object, _ = objects.split("|")
     any_subject = f"nsubj|{passive}|{clausal}"
+    idle = f"active,no >{any_subject}"
     # The subject comes from the nearest verb up the chain of conjuncts that has one; no verb between has a subject.
-    shared = (
-        f"[active,no >{any_subject}]<conj>nsubj",
-        f"[active,no >{any_subject}]<conj[no >{any_subject}]+<conj>nsubj",
-    )
+    shared = (f"[{idle}]<conj>nsubj", f"[{idle}]<conj[no >{any_subject}]+<conj>nsubj")
     # Of two arguments the object controls ("ordered them to attack"), else the subject, in active and passive.
-    by_subject = f"[active,no >{any_subject}]<xcomp[no >{objects}]+>nsubj|{passive}"
-    by_object = f"[active,no >{any_subject}]<xcomp>{objects}"
+    by_subject = f"[{idle}]<xcomp[no >{objects}]+>nsubj|{passive}"
+    by_object = f"[{idle}]<xcomp>{objects}"
     # After attacking, they left; they succeeded in attacking; they were able to attack; they apologised for attacking.
     # But whom they accused of attacking, stopped from it or thanked for it did it, unless they claimed responsibility
     # or drew criticism. Parsers hang the clause on the verb or on its object.
-    *to_governors, blamed = (path.replace("{idle}", f"active,no >{any_subject}") for path in (*governed, blamed))
+    blamed = blamed.replace("{idle}", idle)
     by_governor = (
-        *(f"{path}>nsubj|{passive}" for path in to_governors),
+        *(f"{steps.replace('{idle}', idle)}>nsubj|{passive}" for steps in governed),
         f"{blamed}[no >{objects}]>nsubj|{passive}",
         f"{blamed}[lemma={{receiving}}]>nsubj",
         f"{blamed}<{direct_object}[lemma={{receiving}}]>nsubj",
     )
     by_blamed = f"{blamed}>{objects}", f"{blamed}<{direct_object}>{objects}"
     # They crossed the border and had to attack.
-    by_shared = f"[active,no >{any_subject}]<xcomp[no >{any_subject}|{objects}]+<conj>nsubj"
+    by_shared = f"[{idle}]<xcomp[no >{any_subject}|{objects}]+<conj>nsubj"
     # A relative pronoun stands for the noun that its clause hangs on, by the label that led to the pronoun.
     pronouns = (
         *((start, "nsubj") for start in (">nsubj", *shared)),

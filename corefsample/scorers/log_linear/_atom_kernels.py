@@ -251,8 +251,10 @@ def fill_governor(text: Text, i: int, clauses: Clauses, atoms: Words32, facts: W
         kind += codes.FITS_FACTOR * subject_fit(text.words[above], joined[above], facts[i])
     atoms[i, Atom.GOVERNED] = kind
     facts[i, Fact.CONTINUED] = before + 1
-    with_others = atoms[i, Atom.AFTER] & U32(codes.AFTER_CONJUNCT) != 0
-    facts[i, Fact.JOINED] = codes.COORDINATED if with_others else codes.MEMBER * joined[h]
+    if atoms[i, Atom.AFTER] & U32(codes.AFTER_CONJUNCT) != 0:
+        facts[i, Fact.JOINED] = codes.COORDINATED
+    elif joined[h]:
+        facts[i, Fact.JOINED] = codes.MEMBER
 
 
 @inner_kernel

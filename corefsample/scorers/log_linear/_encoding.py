@@ -130,8 +130,9 @@ def encoded(
     sent = np.unique(tokens.sent, return_inverse=True)[1].astype(np.int32)
     links = parse.head, parse.link, parse.role, parse.governor
     n = len(spans)
-    partner, partners = np.full(n, -1, np.int32), clause_partners(tokens, spans)
-    partner[[*partners]] = [*partners.values()]
+    partner = np.full(n, -1, np.int32)
+    for i, name in clause_partners(tokens, spans).items():
+        partner[i] = name
     text = Text(words, known_forms, known_lemmas, *links, parse.marker, sent, speaker, turn, spans, partner)
     atoms, facts = np.zeros((n, len(codes.ATOMS)), np.uint32), np.zeros((n, len(codes.Fact)), np.uint32)
     _atom_kernels.encode(text, int(sent[-1]) + 1 if len(sent) else 0, atoms, facts)

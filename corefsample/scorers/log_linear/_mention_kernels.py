@@ -98,7 +98,8 @@ def fill_phrase(text: Text, i: int, last: int, atoms: Words32, facts: Words32) -
     determiner, by_pronoun, by_noun = -1, -1, -1
     core, full, numerals = U32(codes.PHRASE_START), U32(codes.PHRASE_START), U32(0)
     initials = U32(syntax_codes.DJB2_START)
-    n_core, n_modifiers, n_initials, after = 0, 0, 0, codes.AFTER_CONJUNCT * (text.partner[i] >= 0)
+    n_core, n_modifiers, n_initials = 0, 0, 0
+    after = codes.AFTER_CONJUNCT if text.partner[i] >= 0 else 0
     for t in range(s, e):
         upos, kind, link = text.words[t, Column.UPOS], text.words[t, Column.KIND], text.link[t]
         if text.head[t] == h:
