@@ -248,7 +248,7 @@ def _in_parse(
         int32 (n_mentions, n): clustering in each sample.
     """
     counts, other_hits = np.zeros(4, np.int64), np.zeros(len(matches.described_actors), np.int64)
-    if not key:  # documents are counted: only a trigger in doubt is missing
+    if not key:  # an event without roles is missing only where no trigger reports it
         counts[3] = np.count_nonzero(hits == 0)
         return counts, {}
     bits, *masks = zip(*map(_bits, repeat(matches), key, matches.codes_of_roles), strict=True)

@@ -216,7 +216,7 @@ class ParseReading:
         # Mentions by the tokens that describe them: a coordination is described by all its members, as are two names.
         self._by_member = [*self.by_head]
         partners = clause_partners(tokens, mentions)
-        for pair, partner in partners.items():  # it fills no role, which only one of its names has
+        for pair, partner in partners.items():  # a pair fills no role: its head has that of the first name alone
             head = int(mentions[pair, 2])
             self.by_head[head] = [mention for mention in self.by_head[head] if mention != pair]
             self._by_member[partner] = [*self._by_member[partner], pair]
@@ -249,10 +249,10 @@ class ParseReading:
     def most_similar(
         self, model: TriggerModel, prototype: Sequence[float], predicates: Iterable[int], of_rule: Collection[int]
     ) -> dict[int, float]:
-        """P of the predicate of each sentence that is most similar to triggers of a rule, if at least LEAST_SIMILAR.
+        """P by similarity to the triggers of a rule, by predicate: the most similar one of each sentence, if likely.
 
-        Sentences with a trigger of the rule have none.
-        More than one would be counted twice: a verb and its object are similar to the triggers for the same reasons.
+        Several of a sentence would count one event twice, as a verb and its object are similar to the triggers for the
+        same reasons. So a sentence with a trigger of the rule has none.
         """
         assert model.encoder is not None  # without one, rules have no prototype
         intercept, slope = model.similarity.tolist()
@@ -262,8 +262,8 @@ class ParseReading:
             sentence = int(self.sentences[token])
             if sentence not in skipped:
                 cosine = float(np.dot(self.predicates.vector(model.encoder, token), prototype))
-                scored = _logistic(intercept + slope * cosine), token
-                nearest[sentence] = max(scored, nearest.get(sentence, scored))
+                candidate = _logistic(intercept + slope * cosine), token
+                nearest[sentence] = max(candidate, nearest.get(sentence, candidate))
         return {token: chance for chance, token in nearest.values() if chance >= LEAST_SIMILAR}
 
     def apart(self, names: LexiconMatches, lexicon: Lexicon) -> tuple[Ints32, int, Ints32]:
@@ -489,6 +489,7 @@ class RuleReading:
         of_rule = {token for _, triggers in frames for token in triggers}
         learned = [frame for frame in rule.frames if frame.name == LEARNED]
         similar: dict[int, float] = {}
+        likely: Collection[int]
         if model is not None and learned:
             if rule.prototype:
                 predicates = parse.index.triggers(learned[0])
@@ -496,7 +497,7 @@ class RuleReading:
             else:
                 predicates, scores = parse.learned(model, learned[0])
                 # P without conditions, which take long to test and lower P, must reach the least.
-                likely = dict.fromkeys(of_rule.union(compress(predicates, scores[:, column] >= LEAST_SCORE)), LEAST)
+                likely = of_rule.union(compress(predicates, scores[:, column] >= LEAST_SCORE))
             frames.append((learned[0], {token: words for token, words in predicates.items() if token in likely}))
         # The ends of paths need not be heads of mentions.
         self.candidates = [

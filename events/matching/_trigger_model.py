@@ -3,8 +3,8 @@
 The model is log-linear, a logistic regression for each type. Its features are the words and labels around the predicate
 in the parse and the words of its sentence, or the vectors of an encoder for both; and what the rule says: whether the
 predicate is one of its triggers, and which of its conditions hold. Triggers of all rules share a part of their score;
-it serves rules of types for which the model was not fitted. With an encoder, predicates that are no triggers of such a
-rule report its event with a probability that rises with their similarity to its triggers in its examples.
+it serves rules of types for which the model was not fitted. With an encoder, other predicates may report the event of
+such a rule, too: their probability rises with their similarity to the triggers in the examples of the rule.
 """
 
 from __future__ import annotations
@@ -165,13 +165,16 @@ class PredicateFeatures:
 
 @lru_cache(maxsize=4)
 def _implied_columns(types: tuple[str, ...]) -> list[tuple[int, list[int]]]:
-    """Columns of types that others imply, each with its own and theirs."""
+    """Column of each type that others imply, and the columns of this type and of the others."""
     implied = [(name, IMPLIED[name] | {name}) for name in types if name in IMPLIED]
     return [(types.index(name), [c for c, other in enumerate(types) if other in of_name]) for name, of_name in implied]
 
 
 def raise_implied(scores: npt.NDArray[Any], types: tuple[str, ...]) -> None:
-    """Raise the scores of types to those of types that imply them: scores (..., n_types or more), in this order."""
+    """Raise the score of each implied type to the highest score of a type that implies it.
+
+    The last axis of the scores begins with the types, in their order.
+    """
     for implied, columns in _implied_columns(types):
         scores[..., implied] = scores[..., columns].max(axis=-1)
 
@@ -333,8 +336,8 @@ def _loaded(name: str, encoder: str, checksum: str) -> TriggerModel:
     if fitted_with != loaded.checksum:
         hint = f"fit one with corefsample train-triggers TEXTS --encoder {encoder}, and name its file as triggers"
         raise InputError(f"must have been fitted with the encoder {encoder}", place=str(source), hint=hint)
-    of_encoder = f"{checksum} {loaded.checksum}", loaded, of_vectors, texts, similarity, vocabulary
-    return TriggerModel(types, rows, weights, lemmas, *of_encoder)
+    checksums = f"{checksum} {loaded.checksum}"
+    return TriggerModel(types, rows, weights, lemmas, checksums, loaded, of_vectors, texts, similarity, vocabulary)
 
 
 def model_checksum(name: str, encoder: str = "") -> str:
@@ -406,13 +409,14 @@ def with_trigger_model(rule: Rule, name: str, encoder: str = "") -> Rule:
             of_nouns = (_NATIONAL, *(path for name in _OF_NOUNS for path in scheme.paths[name]))
             of_verbs = roles.setdefault(role, {}).get(scheme.name, ())
             roles[role][scheme.name] = tuple(dict.fromkeys((*of_verbs, *of_nouns)))
-    is_other = event_type == ANY_TYPE
-    # A rule of a single frame has no other.
+    is_other, is_single_frame = event_type == ANY_TYPE, "." in rule.name
     prototype: tuple[float, ...] = ()
-    if is_other and "." not in rule.name and model.encoder is not None and model.vocabulary:
+    if is_other and not is_single_frame and model.encoder is not None and model.vocabulary:
         prototype = prototype_of(rule, model.encoder)
-    learned = Frame(LEARNED, model.vocabulary if is_other else model.lemmas, (), frozenset(PREDICATES), roles)
-    frames = rule.frames if "." in rule.name or (is_other and not prototype) else (*rule.frames, learned)
+    frames = rule.frames
+    if not is_single_frame and (prototype or not is_other):
+        lemmas = model.vocabulary if is_other else model.lemmas
+        frames = (*frames, Frame(LEARNED, lemmas, (), frozenset(PREDICATES), roles))
     chosen = {"trigger_model": name, "encoder": encoder, "model_checksum": checksum, "event_type": event_type}
     return replace(rule, **chosen, frames=frames, prototype=prototype)  # type: ignore[arg-type]
 

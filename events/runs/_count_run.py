@@ -310,7 +310,7 @@ def reader_probabilities(run: PathLike) -> dict[tuple[str, str, str], float]:
 
 
 def definitions_of_run(run: PathLike, rule: str | None = None) -> tuple[list[str], RuleSet, CountOptions]:
-    """Paths of the inputs of a finished run, its rules and lexicon, or one of its rules, and its options.
+    """Paths of the inputs of a finished run, its rules (or the one of a name) with their lexicon, and its options.
 
     If an input is there no longer, the documents with evidence in the folder of the run take its place.
 
