@@ -174,11 +174,8 @@ def test_texts_have_marks_of_what_is_reported(tmp_path: Path) -> None:
     assert (second.text, second.marks, second.batch) == ("Rain fell.", (), "a")
 
 
-WRONG = ["[shot|murder|] her.", "[shot|kill|He her.", "shot | her.", "[shot|kill,!kill] her.", "[shot|kill|She] her."]
-
-
-@pytest.mark.parametrize("line", WRONG)
-def test_texts_with_wrong_types_actors_or_brackets_are_rejected(tmp_path: Path, line: str) -> None:
-    (tmp_path / "a.txt").write_text(f"Rain.\nHe {line}\n", encoding="utf-8")
-    with error(InputError, place=f"{tmp_path / 'a.txt'}: line 2"):
-        list(read_answered_texts([tmp_path / "a.txt"], ["kill"]))
+def test_texts_with_wrong_types_actors_or_brackets_are_rejected(tmp_path: Path) -> None:
+    for marked in ("[shot|murder|]", "[shot|kill|He", "shot |", "[shot|kill,!kill]", "[shot|kill|She]"):
+        (tmp_path / "a.txt").write_text(f"Rain.\nHe {marked} her.\n", encoding="utf-8")
+        with error(InputError, place=f"{tmp_path / 'a.txt'}: line 2"):
+            list(read_answered_texts([tmp_path / "a.txt"], ["kill"]))
