@@ -77,24 +77,25 @@ def test_a_model_is_used_only_with_the_encoder_of_its_fit(tmp_path: Path, table:
     assert loaded.checksum.endswith(load_encoder(folders[0]).checksum)
 
 
-RULE = """{name: shooting, trigger: {lemma: [fire]}, event: [], presets: {asserted: {unless: [negated]}},
- examples: [{expect: {asserted: [event]}, parse: "1 gunmen gunman NOUN 2 nsubj\\n2 fired fire VERB 0 root"}]}"""
+RULE = """{name: shooting, trigger: {lemma: [fire]}, event: [], presets: {asserted: {unless: [negated]}}, examples: [
+ {expect: {asserted: [event]}, parse: "1 gunmen gunman NOUN 2 nsubj\\n2 fired fire VERB 0 root\\n3 at fire NOUN 2 obj"},
+ {expect: {asserted: []}, parse: "1 not not PART 2 advmod\\n2 fired fire VERB 0 root"}]}"""
 
 
 def test_the_predicate_most_like_the_examples_reports_the_event_of_a_users_rule(
     tmp_path: Path, table: npt.NDArray[np.float32]
 ) -> None:
-    """Of two predicates without a trigger the likelier one, unless the sentence has a trigger; none where negated."""
+    """In a sentence without a trigger the likeliest predicate, from .1; none where negated. The example is a verb's."""
     folder = str(write_encoder(tmp_path / "e", table))
     rows, weights = {tm.feature_hash("bias"): 0}, np.zeros((1, 2), np.float32)
-    of_encoder = load_encoder(folder), np.zeros((6, 2), np.float32), b"", np.array([0.5, 2.0], np.float32)
+    of_encoder = load_encoder(folder), np.zeros((6, 2), np.float32), b"", np.array([-1.0, 4.0], np.float32)
     vocabulary = frozenset(["ship", "gun"])
     tm.TriggerModel(("attack",), rows, weights, frozenset(), "", *of_encoder, vocabulary).save(tmp_path / "m.npz")
     (tmp_path / "shooting.yaml").write_text(RULE, encoding="utf-8")
     rule = tm.with_trigger_model(load_rules(tmp_path / "shooting.yaml"), str(tmp_path / "m.npz"), folder)
-    first, other = "a/DET>2:det ship=ship/VERB>0:root gun=gun/NOUN>2:obj", "not/PART>2:advmod ship=ship/VERB>0:root"
-    trigger = "ship=ship/VERB>0:root fired=fire/VERB>1:ccomp"
-    tokens = er.scored(er.json_document("d", "1999-01-05", [first, other, trigger], {})).tokens
+    first, other = "a/DET>2:det ship=ship/VERB>0:root gun=gun/NOUN>2:obj", "not/PART>2:advmod gun=gun/VERB>0:root"
+    trigger, unlikely = "ship=ship/VERB>0:root fired=fire/VERB>1:ccomp", "ship=ship/VERB>0:root"
+    tokens = er.scored(er.json_document("d", "1999-01-05", [first, other, trigger, unlikely], {})).tokens
     assert tokens is not None
     parse = ParseReading(tokens, np.zeros((0, 3), np.int32), "ud2", rule_words([rule]))
     chances = RuleReading(parse, rule).chances
@@ -103,10 +104,11 @@ def test_the_predicate_most_like_the_examples_reports_the_event_of_a_users_rule(
         """Of a word of one piece, and of its sentence."""
         return np.concatenate([unit(each) for each in (table[piece], table[[*pieces]].mean(axis=0))])
 
-    prototype = unit(vector(3, 1, 2, 3))
-    ship, gun = (1.0 / (1.0 + np.exp(-0.5 - 2.0 * vector(k, 5, 6, 1) @ prototype)) for k in (6, 1))
+    cosines = [vector(*pieces) @ unit(vector(3, 1, 2, 3, 4)) for pieces in ((6, 5, 6, 1), (1, 5, 6, 1), (6, 6))]
+    ship, gun, alone = (1.0 / (1.0 + np.exp(1.0 - 4.0 * cosine)) for cosine in cosines)
+    assert alone < 0.1 < ship < gun
     # The trigger of the rule has the shared score 0.
-    assert chances == pytest.approx({1 if ship > gun else 2: max(ship, gun), 4: 0.0, 6: 0.5}, abs=1e-5)
+    assert chances == pytest.approx({2: gun, 4: 0.0, 6: 0.5}, abs=1e-5)
 
 
 @pytest.mark.skipif(not SHIPPED.exists(), reason="needs ../shared/models/all-MiniLM-L6-v2")
