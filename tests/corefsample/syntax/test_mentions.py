@@ -11,6 +11,7 @@ from references import mention_ranking as reference, mentions as mention_referen
 from strategies import parses as strategies
 
 from corefsample import ParameterError, Tokens
+from corefsample.languages._language import load_language
 from corefsample.syntax._mentions import cannot_link_pairs, mentions_from_parse
 
 pytestmark = pytest.mark.kernels
@@ -50,6 +51,11 @@ def test_what_a_phrase_is_made_of(scheme: str, parse: str, expected: list[str]) 
 def test_a_text_without_a_parse_is_rejected() -> None:
     with pytest.raises(ParameterError, match="tokens must be parsed to find mentions in them"):
         mentions_from_parse(reference.parsed("a a NOUN 0 _"))
+
+
+def test_a_language_without_words_for_two_countries_has_no_mention_of_two() -> None:
+    tokens = reference.parsed("Irán Irán PROPN 2 nsubj\nve ver VERB 0 root\nIrak Irak PROPN 2 obj")
+    assert len(mentions_from_parse(tokens, scheme="ud2", language=load_language("es"))) == 2
 
 
 # --- any parse ---------------------------------------------------------------------------------------------

@@ -99,6 +99,7 @@ def test_the_predicate_most_like_the_examples_reports_the_event_of_a_users_rule(
     assert tokens is not None
     parse = ParseReading(tokens, np.zeros((0, 3), np.int32), "ud2", rule_words([rule]))
     chances = RuleReading(parse, rule).chances
+    assert tm.without_trigger_model(rule) == load_rules(tmp_path / "shooting.yaml")
 
     def vector(piece: int, *pieces: int) -> npt.NDArray[np.float64]:
         """Of a word of one piece, and of its sentence."""

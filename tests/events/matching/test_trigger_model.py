@@ -3,6 +3,8 @@
 import dataclasses
 from math import exp
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +17,7 @@ from corefsample.syntax._schemes import SCHEMES
 from events import load_rules
 from events.evidence._rule_set import RuleSet
 from events.matching import _trigger_model as tm
-from events.triggers._fit import Predicates, _logistic_weights, _reported, fit_trigger_model
+from events.triggers._fit import Predicates, _reported, fit_trigger_model
 from events.triggers._texts import AnsweredText, Mark, read_answered_texts
 
 SENTENCES = ["Iran/PROPN>2:nsubj attacked=attack/VERB>0:root a/DET>4:det ship/NOUN>2:obj"]
@@ -53,10 +55,11 @@ def test_the_probability_is_logistic_in_the_weights_of_what_holds() -> None:
 
 
 def test_what_attacks_is_violent_at_least_as_likely() -> None:
-    """Bias: attack 1, bomb -1, violence -2, arrest 3, which is not violent: violence has 1, the others their weight."""
-    types, weights = ("attack", "bomb", "violence", "arrest"), np.array([[1.0, -1.0, -2.0, 3.0, 0.0]], np.float32)
+    """Bias: attack 1, bomb -1, violence and conflict -2, arrest 3, which is not violent but conflict."""
+    types = "attack", "bomb", "violence", "arrest", "conflict"
+    weights = np.array([[1.0, -1.0, -2.0, 3.0, -2.0, 0.0]], np.float32)
     fitted = tm.TriggerModel(types, {tm.feature_hash("bias"): 0}, weights, frozenset(["attack"]))
-    for event_type, z in (("attack", 1.0), ("bomb", -1.0), ("violence", 1.0), ("arrest", 3.0)):
+    for event_type, z in (("attack", 1.0), ("bomb", -1.0), ("violence", 1.0), ("arrest", 3.0), ("conflict", 3.0)):
         p = fitted.probability(event_type, features(), 1, False, ())
         assert p == pytest.approx(1.0 / (1.0 + exp(-z)), abs=1e-6)
 
@@ -116,7 +119,8 @@ def test_the_fit_is_the_maximum_of_the_posterior_and_types_use_their_own_rule() 
     answers, vectors = rng.random((60, 2)) < 0.4, rng.normal(size=(60, 2)).astype(np.float32)
     triggers = [(i, k, features_of_row[:2]) for i, features_of_row in enumerate(rows) for k in (0, 1) if i % 3 == k]
     of_texts = Predicates(np.arange(60), rows, ["word"] * 60, answers, vectors, triggers)
-    fitted = fit_trigger_model([of_texts], rules, penalty=0.7, shared_penalty=1.3)
+    encoder: Any = SimpleNamespace(vectors=lambda words: np.tile([1.0, 0.0], (len(words), 1)), checksum="")
+    fitted = fit_trigger_model([of_texts], rules, encoder, penalty=0.7, shared_penalty=1.3)
     weight = {name: fitted.weights[fitted.rows[name]] for name in names}
     assert weight[names[3]][1] == weight[names[4]][0] == 0.0
     of_triggers: list[tuple[int, list[int], float]] = []
@@ -145,10 +149,11 @@ def test_the_fit_is_the_maximum_of_the_posterior_and_types_use_their_own_rule() 
     for d in range(2):
         slope = sum(e * float(vectors[i, d]) for i, _, e in of_triggers) - float(fitted.of_vectors[d, 2]) / 9.0
         assert slope == pytest.approx(0.0, abs=2e-3)
-    # The score by similarity: the intercept and the weight have the prior mean 0 and precision 1.
-    x, (intercept, weight_of_x) = vectors[:, 0], _logistic_weights(vectors[:, 0], 2.0 * answers[:, 0] - 1.0).tolist()
-    errors = answers[:, 0] - 1.0 / (1.0 + np.exp(-intercept - weight_of_x * x))
-    assert [errors.sum(), errors @ x] == pytest.approx([intercept, weight_of_x], abs=2e-3)
+    # By similarity of predicates that are no triggers: intercept and weight have the prior mean 0 and precision 1.
+    z = fitted.similarity[0] + fitted.similarity[1] * vectors[:, :1]
+    errors_of_others = (answers - 1.0 / (1.0 + np.exp(-z))) * (np.arange(60)[:, None] % 3 != [0, 1])
+    sums = [errors_of_others.sum(), (errors_of_others * vectors[:, :1]).sum()]
+    assert sums == pytest.approx(fitted.similarity.tolist(), abs=2e-3)
 
 
 def test_every_verb_and_noun_of_marked_words_reports_or_else_the_word_that_governs_them() -> None:
