@@ -258,10 +258,6 @@ POLICE = (
 )
 
 
-def police() -> path_notation.ParseView:
-    return path_notation.ParseView(er.parsed(POLICE), SCHEMES["ud2"])
-
-
 @pytest.mark.parametrize(
     ("path", "start", "failure"),
     [
@@ -279,7 +275,7 @@ def police() -> path_notation.ParseView:
     ],
 )
 def test_the_step_at_which_a_path_fails(path: str, start: int, failure: tuple[Any, ...] | None) -> None:
-    assert path_notation.failed_step(path, police(), start) == (
+    assert path_notation.failed_step(path, view(POLICE), start) == (
         None if failure is None else path_notation.FailedStep(path, *failure)
     )
 
@@ -296,22 +292,21 @@ def test_the_nearest_path_is_the_one_with_the_most_steps_done() -> None:
     paths = [">obl:agent", "[passive]>obl[case=by]", ">obl>nmod:poss", ">nsubj"]
     # Where no step is done, a label that fits is nearer; then the first path.
     for some, nearest in ((paths, 2), (paths[:2], 1), ([paths[3], paths[0]], 0)):
-        assert path_notation.nearest_failure(some, police(), 2) == path_notation.failed_step(some[nearest], police(), 2)
-    assert path_notation.nearest_failure([], police(), 2) is None
+        assert path_notation.nearest_failure(some, view(POLICE), 2) == path_notation.failed_step(
+            some[nearest], view(POLICE), 2
+        )
+    assert path_notation.nearest_failure([], view(POLICE), 2) is None
 
 
 def test_the_path_between_two_tokens_is_in_the_notation_of_rules() -> None:
-    assert path_notation.connecting_path(police(), 2, 4) == ">obl[case=in]>compound"
-    assert path_notation.connecting_path(police(), 4, 0) == "<compound<obl>nsubj:pass"
-    assert path_notation.connecting_path(police(), 2, 7) == ">obl[case=in]>nmod[case=by]"
-    assert path_notation.connecting_path(police(), 3, 3) == ""
+    assert path_notation.connecting_path(view(POLICE), 2, 4) == ">obl[case=in]>compound"
+    assert path_notation.connecting_path(view(POLICE), 4, 0) == "<compound<obl>nsubj:pass"
+    assert path_notation.connecting_path(view(POLICE), 2, 7) == ">obl[case=in]>nmod[case=by]"
+    assert path_notation.connecting_path(view(POLICE), 3, 3) == ""
     two = er.parsed("It/PRON>2:nsubj rained=rain/VERB>0:root", "They/PRON>2:nsubj left=leave/VERB>0:root")
     assert path_notation.connecting_path(path_notation.ParseView(two, SCHEMES["ud2"]), 0, 2) is None
-    text = "arrest/NOUN>0:ROOT of/ADP>1:prep him/PRON>2:pobj"
-    assert (
-        path_notation.connecting_path(path_notation.ParseView(er.parsed(text), SCHEMES["clearnlp"]), 0, 2)
-        == ">prep[lemma=of]>pobj"
-    )
+    clearnlp = view("arrest/NOUN>0:ROOT of/ADP>1:prep him/PRON>2:pobj", "clearnlp")
+    assert path_notation.connecting_path(clearnlp, 0, 2) == ">prep[lemma=of]>pobj"
 
 
 # --- one sentence in every notation ----------------------------------------------------------------------------

@@ -75,27 +75,20 @@ def test_a_run_is_explained_with_its_rules_samples_and_recalibration(call: Calls
         for name, actor in (("a", "Iraqis"), ("b", "Iranians"), ("c", "Iraqis"))
     ]
     path, run = er.write_lines(tmp_path / "scored.jsonl", documents), tmp_path / "run"
-    count_events(
-        path, run, CountOptions(rule=("attack", "kill"), triggers="rules", seed=5, n_samples=70, coreference="none")
-    )
+    options = CountOptions(rule=("attack", "kill"), triggers="rules", seed=5, n_samples=70)
+    count_events(path, run, dataclasses.replace(options, coreference="none"))
     assert run_explain(run, ExplainOptions(actor="IRQ")).result == []  # "they" is nobody without coreference
-    count_events(
-        path, run, CountOptions(rule=("attack", "kill"), triggers="rules", seed=5, n_samples=70), overwrite=True
-    )
+    count_events(path, run, options, overwrite=True)
     columns = ["probability", "mc_se", "reasons", "reader_probability"]
     evidence = pd.read_parquet(run / "evidence.parquet").set_index(["doc_id", "actor"])[columns]
     p = evidence.loc["a", "IRQ"]["probability"]  # exactly 1 / (1 + exp(-0.5)) = 0.622, with an error of 0.058
     assert 0.38 < p < 0.86
     assert evidence.loc["a", "IRQ"]["reasons"] == f"no actor {1.0 - p:.3f}"
-    for is_moved in (False, True):  # the folder of the run has the documents with evidence
-        shown = run_explain(run, ExplainOptions(actor="IRQ")).result
+    for rule, event in ((None, "kill: IRQ"), ("kill", "IRQ")):
+        shown = run_explain(run, ExplainOptions(actor="IRQ", rule=rule)).result
         events = [(s.doc_id, *[tuple(e[name] for name in ("actors", *columns)) for e in s.events]) for s in shown]
-        assert events == [(doc_id, ("kill: IRQ", *evidence.loc[doc_id, "IRQ"])) for doc_id in "ac"]
-        path.rename(tmp_path / "moved.jsonl") if not is_moved else None
-    of_rule = run_explain(run, ExplainOptions(actor="IRQ", rule="kill")).result
-    assert [(s.doc_id, s.events[0]["probability"]) for s in of_rule] == [
-        (s.doc_id, s.events[0]["probability"]) for s in shown
-    ]
+        assert events == [(doc_id, (event, *evidence.loc[doc_id, "IRQ"])) for doc_id in "ac"]
+        path.unlink(missing_ok=True)  # the folder of the run has the documents with evidence
     assert run_explain(run, ExplainOptions(actor="IRQ", rule="attack")).result == []
     assert "did you mean kill" in call.refused("explain", run, "--rule", "kil", status=2)
     out = " ".join(call.good("explain", run, "--doc-id", "b", "--actor", "IRQ").split())
@@ -112,9 +105,8 @@ def test_a_noun_that_stands_for_an_actor_is_shown_with_its_probability(call: Cal
     ]
     path = er.write_lines(tmp_path / "scored.jsonl", [er.json_document("army", "1999-01-05", sentences)])
     out = " ".join(call.good("explain", path, "--lexicon", "forces").split())
-    (event,) = [
-        each for each in run_explain(path, ExplainOptions(lexicon="forces")).result[0].events if each["actors"] == "PER"
-    ]
+    events = run_explain(path, ExplainOptions(lexicon="forces")).result[0].events
+    (event,) = [each for each in events if each["actors"] == "PER"]
     assert event["filled"] == "stands for"
     mentions = f"army [3-4] may stand for PER, named in this text {event['probability']:.3f}"
     assert event["stand_ins"] == mentions
@@ -147,8 +139,8 @@ def test_doctor_counts_what_a_rule_and_a_lexicon_find(call: Calls, scored: Path)
     assert hits["conditions"] == {"modal": 1}
     assert hits["aliases"] == {"IRQ": {"iraqis": 2, "iraq": 1}}
     assert hits["unmatched"] == {">obl[case=in]": [1, "missed"]}
-    out = call.good("doctor", scored, "--rule", "meet")
-    assert "no document has a trigger of the rule" in " ".join(out.split())
+    out = " ".join(call.good("doctor", scored, "--rule", "meet").split())
+    assert "no document has a trigger of the rule" in out
 
 
 RULE = """
@@ -167,8 +159,7 @@ presets:
 def test_doctor_finds_paths_that_a_scheme_lacks(call: Calls, tmp_path: Path) -> None:
     rule = tmp_path / "strike.yaml"
     rule.write_text(RULE)
-    out = call.good("doctor", rule)
-    out = " ".join(out.split())
+    out = " ".join(call.good("doctor", rule).split())
     assert "preset paper no examples; serves ud2, ud1, clearnlp " in out
     assert "serves ud2, ud1 (without near (agent)), clearnlp (without near (agent))" in out
     assert "preset narrow no examples; serves ud2" in out
@@ -245,11 +236,8 @@ def test_the_likeliest_parse_is_shown_with_the_events_of_all(call: Calls, tmp_pa
     assert [run[f"n_{name}"] for name in ("documents", "several_parses", "triggers")] == [2, 1, 2]
     several = next(each for each in run.result if each.doc_id == "several")
     count_events(mixture, tmp_path / "run", CountOptions(seed=7, triggers="rules"))
-    evidence = (
-        pd.read_parquet(tmp_path / "run" / "evidence.parquet", filters=[("probability", ">", 0)])
-        .set_index("doc_id")
-        .loc["several"]
-    )
+    filters = [("probability", ">", 0), ("doc_id", "==", "several")]
+    (evidence,) = pd.read_parquet(tmp_path / "run" / "evidence.parquet", filters=filters).to_dict("records")
     (event,) = several.events or ()
     assert (event["probability"], event["mc_se"]) == (evidence["probability"], evidence["mc_se"])
     assert "no event in the parse 0.4" in event["reasons"]
@@ -268,13 +256,10 @@ def test_doctor_inspects_the_likeliest_of_several_parses(call: Calls, tmp_path: 
 
 def test_a_document_whose_labels_fit_several_schemes_is_read_as_events_reads_it(tmp_path: Path) -> None:
     """In ClearNLP "nmod" before a noun is a modifier like "compound"; in UD it needs the word "of"."""
-    clear = er.json_document(
-        "a", "2000-01-01", ["Iraq/PROPN>2:nsubj attacked=attack/VERB>0:root on/ADP>2:prep Monday/PROPN>3:pobj"]
-    )
-    some = er.json_document(
-        "b", "2000-01-01", ["Iraq/PROPN>2:nmod forces=force/NOUN>3:nsubj attacked=attack/VERB>0:root"]
-    )
-    path = er.write_lines(tmp_path / "scored.jsonl", [clear, some])
+    clear = "Iraq/PROPN>2:nsubj attacked=attack/VERB>0:root on/ADP>2:prep Monday/PROPN>3:pobj"
+    several = "Iraq/PROPN>2:nmod forces=force/NOUN>3:nsubj attacked=attack/VERB>0:root"
+    documents = [er.json_document(name, "2000-01-01", [text]) for name, text in (("a", clear), ("b", several))]
+    path = er.write_lines(tmp_path / "scored.jsonl", documents)
     counter = EventCounter(n_samples=10)
     counter.update(DocumentStream([path]))
     run = run_explain([str(path)])
