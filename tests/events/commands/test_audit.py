@@ -95,10 +95,10 @@ def test_an_audit_from_plan_to_tables(run: Path, tmp_path: Path) -> None:
     of_audit = folder / "audited-reference.csv"
     with error(ParameterError, parameter="prior"):  # the labels would count twice
         run_audit_estimate(run, [first["sheet"]], AuditEstimateOptions(rounds=1, prior=str(of_audit)))
-    of_audit.rename(own)
-    run_audit_estimate(run, [first["sheet"]], AuditEstimateOptions(rounds=1, pictures=False, prior=str(own)))
-    inputs = json.loads((folder / "audited.json").read_text())["inputs"]
-    assert [(each["path"], each["sha256"]) for each in inputs[1:]] == [(str(own), sha256(own))]
+    other = run_audit_plan(run, AuditPlanOptions(out=tmp_path / "other", n_labels=18, seed=1))
+    run_audit_estimate(run, [fill(other["sheet"], "yes")], AuditEstimateOptions(pictures=False, prior=str(of_audit)))
+    inputs = json.loads((tmp_path / "other" / "audited.json").read_text())["inputs"]
+    assert [(each["path"], each["sha256"]) for each in inputs[1:]] == [(str(of_audit), sha256(of_audit))]
     assert "95% model band (coreference and triggers)" in (folder / "audited.svg").read_text(encoding="utf-8")
     wrong = pd.read_csv(folder / "disagreements.csv")
     assert (wrong["label"] == "yes").all()
