@@ -43,9 +43,7 @@ class Cooccurrence(NamedTuple):
     news), where both are in the document 5%, elsewhere 0.02% of MUC. A class noun counts as a name of each actor of its
     class that the document names, and a default actor counts as named in every document. For anybody and nobody, no
     name is required: a document with the word is a miss in 15%, others in 0.6%, and whether the word is a trigger, is
-    excluded or has filled roles says no more. Classes that also ask for a P of the trigger model in the sentence (.02,
-    .05 or .1, with or without filled roles) made the answers in corpora left out less likely, by the model of misses of
-    `events.rule_error`. Of events of two actors, only those in one sentence are listed.
+    excluded or has filled roles says no more. Of events of two actors, only those in one sentence are listed.
 
     Attributes
     ----------

@@ -257,10 +257,9 @@ class TriggerModel:
         counted = [sorted(row for row in of_set if row is not None) for of_set in rows]
         lengths = np.array([len(of_set) for of_set in counted])
         result = np.zeros((len(rows), self.weights.shape[1]), np.float32)
-        if lengths.any():
-            weights = self.weights.take(np.concatenate([np.array(of_set, np.intp) for of_set in counted]), axis=0)
-            starts = (np.cumsum(lengths) - lengths)[lengths > 0]
-            result[lengths > 0] = np.add.reduceat(weights, starts, axis=0)
+        weights = self.weights.take(np.concatenate([np.array(of_set, np.intp) for of_set in counted]), axis=0)
+        starts = (np.cumsum(lengths) - lengths)[lengths > 0]
+        result[lengths > 0] = np.add.reduceat(weights, starts, axis=0)
         return result
 
     def save(self, path: PathLike) -> None:

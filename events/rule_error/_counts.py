@@ -20,8 +20,7 @@ _N_LABELS = 100  # of an audit whose width is expected
 _N_SIMULATED = 20  # sets of labels for an expected width
 _OF_DIFFERENCE = [*(f"{name}_rule" for name in P_COLUMNS), *RULE_COLUMNS]
 _GRID = np.linspace(0.0, 1.0, 11)  # P of documents, between which reader probabilities are interpolated
-# Of the logit of the share of yes in a stratum around what precision and misses say: 1 had the best log score and CRPS
-# of totals from 50 and 100 labels in corpora left out.
+# Of the logit of the share of yes in a stratum around what precision and misses say; wide, so that labels decide.
 STRATUM_SD: Final = 1.0
 
 

@@ -48,17 +48,17 @@ def test_features_are_words_and_labels_around_the_predicate() -> None:
 def test_the_probability_is_logistic_in_the_weights_of_what_holds() -> None:
     """z = .5 + 1 (words) + 2 (trigger of the rule) - 4 (negated); a feature that occurs twice counts once."""
     weights = {"bias": 0.5, "s=ship": 1.0, "trigger of the rule attack": 2.0, "condition negated": -4.0, "s=boat": 9.0}
-    fitted = model(**weights)
+    fitted, of_parse = model(**weights), features()
     for is_trigger, conditions, z in ((False, (), 1.5), (True, (), 3.5), (True, ("negated",), -0.5)):
-        p = fitted.probability("attack", features(), 1, is_trigger, conditions)
+        p = fitted.probability("attack", of_parse, 1, is_trigger, conditions)
         assert p == pytest.approx(1.0 / (1.0 + exp(-z)), abs=1e-6)
+    assert model(bias=0.0).probability("attack", of_parse, 1, False, ()) == 0.5  # scores are those of the model
 
 
 def test_what_attacks_is_violent_at_least_as_likely() -> None:
     """Bias: attack 1, bomb -1, violence and conflict -2, arrest 3, which is not violent but conflict."""
-    types = "attack", "bomb", "violence", "arrest", "conflict"
-    weights = np.array([[1.0, -1.0, -2.0, 3.0, -2.0, 0.0]], np.float32)
-    fitted = tm.TriggerModel(types, {tm.feature_hash("bias"): 0}, weights, frozenset(["attack"]))
+    types, weights = ("attack", "bomb", "violence", "arrest", "conflict"), [[1.0, -1.0, -2.0, 3.0, -2.0, 0.0]]
+    fitted = tm.TriggerModel(types, {tm.feature_hash("bias"): 0}, np.array(weights, np.float32), frozenset(["attack"]))
     for event_type, z in (("attack", 1.0), ("bomb", -1.0), ("violence", 1.0), ("arrest", 3.0), ("conflict", 3.0)):
         p = fitted.probability(event_type, features(), 1, False, ())
         assert p == pytest.approx(1.0 / (1.0 + exp(-z)), abs=1e-6)
@@ -97,6 +97,7 @@ def test_only_the_preset_asserted_of_english_rules_has_a_model() -> None:
     assert (of_other_type.event_type, of_other_type.frames) == (tm.ANY_TYPE, load_rules("police_action").frames)
     for rule in (load_rules("kill", "paper"), load_rules("kill", "extended"), load_rules("es/attack")):
         assert tm.with_trigger_model(rule, "words") is rule
+    assert len(tm.with_trigger_model(load_rules("kill").with_frame("noun"), "words").frames) == 1
     assert RuleSet.of(load_rules("kill"), triggers="rules").rules == (load_rules("kill"),)
 
 
