@@ -46,7 +46,7 @@ from corefsample import (
     write_documents,
 )
 from corefsample.calibration._binning import block_bin_pairs
-from corefsample.calibration._error import bootstrap_interval, simulated_interval
+from corefsample.calibration._error import error_interval
 from corefsample.coreference import _kernels
 from corefsample.formats import DocumentStream
 from corefsample.links._calibration import link_tables
@@ -150,8 +150,8 @@ def real_file(runs: int) -> Iterator[Row]:
     def calibration() -> None:
         links = link_tables(documents)
         blocks = block_bin_pairs(links.q, links.y, links.documents, bin_size=5000)
-        bootstrap_interval(blocks, n_resamples=10_000)
-        simulated_interval(blocks.bins, n_resamples=10_000)
+        error_interval(blocks, n_resamples=10_000)
+        error_interval(blocks.bins, n_resamples=10_000)
 
     yield within(
         "GUM: marginals, pairs, sums by document, both intervals",

@@ -21,7 +21,7 @@ import numpy as np
 from corefsample._arrays import Ints
 from corefsample.calibration._binning import BlockBins, ReliabilityBins, bin_pairs, block_bin_pairs
 from corefsample.calibration._draws import error_of_sums, rooted
-from corefsample.calibration._error import Interval, bootstrap_interval, calibration_test
+from corefsample.calibration._error import Interval, calibration_test, error_interval
 from corefsample.calibration._validation import Norm
 
 BIN_SUMS = ("n", "sum_q", "sum_q2", "sum_y", "sum_qy", "q_min", "q_max")
@@ -69,8 +69,8 @@ def split_sample_error(
     return SplitSampleError(
         float(rooted(error_of_sums(every.bins.n, every.bins.sum_q - every.bins.sum_y, norm), norm)),
         float(rooted(max(square, 0.0), norm)) if norm == "rms" else square,
-        bootstrap_interval(every, **draws),
-        bootstrap_interval(both, **draws),
+        error_interval(every, **draws),
+        error_interval(both, **draws),
         calibration_test(both, **draws).p_value,
         (first.bins, second.bins),
     )

@@ -47,7 +47,7 @@ from tagger_studies.corpora import MissingCorpusError
 from tagger_studies.results import Output
 
 from corefsample.calibration._binning import block_bin_pairs
-from corefsample.calibration._error import bootstrap_interval, calibration_test, simulated_interval
+from corefsample.calibration._error import calibration_test, error_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -244,7 +244,7 @@ def large_example(effort: Effort) -> None:
     bins = blocks.bins
     estimate = calibration_test(bins)
     print(f"\n{bins.n_pairs:,} perfect pairs in {bins.n_bins} bins: estimate {estimate.statistic:.4f}, ", end="")
-    intervals = [simulated_interval(bins, method="normal"), simulated_interval(bins), bootstrap_interval(blocks)]
+    intervals = [error_interval(bins, method="normal"), error_interval(bins), error_interval(blocks)]
     print("; ".join(f"{each.method} {each.lower:.4f} to {each.upper:.4f}" for each in intervals), end="")
     print(f"; p-value of perfect calibration {estimate.p_value:.2f}", flush=True)
 

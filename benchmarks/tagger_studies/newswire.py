@@ -13,7 +13,7 @@ from split_sample import split_sample_error
 
 from corefsample._arrays import Floats
 from corefsample.calibration._binning import BlockBins
-from corefsample.calibration._error import bootstrap_interval
+from corefsample.calibration._error import error_interval
 from corefsample.tagging import (
     ConditionalRandomField,
     HiddenMarkovModel,
@@ -236,7 +236,7 @@ def top_table(found: ByEvent, n: int) -> pd.DataFrame:
     """Errors of the first events, with intervals."""
     rows = []
     for event, (one, other), pair in zip(found.events[:n], found.blocks, found.estimates, strict=False):
-        ends = [bootstrap_interval(each, n_resamples=2_000) for each in (one, other)]
+        ends = [error_interval(each, n_resamples=2_000) for each in (one, other)]
         rows.append(
             {
                 "event": event if isinstance(event, str) else " ".join(event),

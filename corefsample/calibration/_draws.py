@@ -18,7 +18,7 @@ from corefsample import _checks
 from corefsample._arrays import Floats, Ints
 from corefsample.calibration._binning import BlockBins, ReliabilityBins
 from corefsample.calibration._validation import Norm, checked_norm, generator
-from corefsample.errors import ParameterError, shown
+from corefsample.errors import ParameterError
 
 # Numbers in one array of a chunk: half a MiB, which fits into the processor's caches.
 CHUNK = 2**16
@@ -119,7 +119,7 @@ def simulated_draws(
     Nguyen & O'Connor (2015), Algorithm 2, step 2.
     """
     n_resamples, norm, rng = _checks.whole("n_resamples", n_resamples, 2), checked_norm(norm), generator(seed)
-    require_bins(bins)
+    _checks.instance("bins", bins, ReliabilityBins)
     n = bins.n.astype(np.float64)
     mean_q, mean_y = bins.sum_q / n, bins.sum_y / n
     weights = n / n.sum()
@@ -284,18 +284,8 @@ def matched_sums(mean: Floats, variance: Floats, n_resamples: int, rng: np.rando
     return np.asarray(sums, np.float64)
 
 
-def require_bins(bins: object) -> ReliabilityBins:
-    """Return the bins, or raise ParameterError unless they are ReliabilityBins."""
-    if not isinstance(bins, ReliabilityBins):
-        raise ParameterError(f"must be ReliabilityBins, got {shown(bins)}", parameter="bins")
-    return bins
-
-
-def require_blocks(blocks: object) -> BlockBins:
-    """Return the blocks, or raise ParameterError unless they are BlockBins of which at least 2 blocks have pairs."""
-    if not isinstance(blocks, BlockBins):
-        raise ParameterError(f"must be BlockBins, got {shown(blocks)}", parameter="blocks")
+def require_blocks(blocks: BlockBins) -> None:
+    """Raise ParameterError unless at least 2 blocks have pairs."""
     n_filled = int(blocks.n.any(axis=1).sum())
     if n_filled < 2:
         raise ParameterError(f"must be at least 2 with pairs, got {n_filled}", parameter="blocks")
-    return blocks

@@ -19,8 +19,7 @@ _log = logging.getLogger("corefsample.calibration")
 
 _ROUNDING = 1e-14  # draws that differ by less do not differ
 IntervalKind = Literal["auto", "simulated", "bootstrap", "algorithm2"]
-SimulationMethod = Literal["normal", "inverted", "pivotal"]
-BootstrapMethod = Literal["inverted", "pivotal", "basic", "percentile"]
+IntervalMethod = Literal["normal", "inverted", "pivotal", "basic", "percentile"]
 
 
 def binned_error(
@@ -178,7 +177,7 @@ def calibration_error(
         Method of the confidence interval: "simulated" (for independent pairs), "bootstrap" (by document; needs
         `documents`), None for no interval, or "auto" (the default): the bootstrap if there are documents, otherwise
         simulated. "algorithm2" is the interval of the paper, for comparison: the spread of the estimate under the
-        fitted bins, centred on the simulated mean. It does not keep its level: see `simulated_interval`.
+        fitted bins, centred on the simulated mean. It does not keep its level: see `error_interval`.
     level
         Nominal share of such intervals that contain the true error, in (0, 1).
     n_resamples
@@ -222,12 +221,11 @@ def calibration_error(
     estimate = binned_error(blocks or bins, norm=norm, debiased=debiased)
     draw_options: dict[str, Any] = {"norm": norm, "level": level, "n_resamples": n_resamples, "seed": seed}
     ends: Interval | None = None
-    if interval in ("simulated", "algorithm2"):
-        ends = simulated_interval(bins, method="normal" if interval == "algorithm2" else None, **draw_options)
-    elif interval == "bootstrap" and blocks is not None:
-        if blocks.n_blocks < 2:
-            raise ParameterError("must be at least 2 for a bootstrap, got 1", parameter="documents")
-        ends = bootstrap_interval(blocks, **draw_options)
+    if blocks is not None and blocks.n_blocks < 2 and interval == "bootstrap":
+        raise ParameterError("must be at least 2 for a bootstrap, got 1", parameter="documents")
+    if interval is not None:
+        source = blocks if blocks is not None and interval == "bootstrap" else bins
+        ends = error_interval(source, method="normal" if interval == "algorithm2" else None, **draw_options)
     if ends is not None and ends.sd <= _ROUNDING:
         _log.warning(
             "calibration error without an interval: the %d bins of %d pairs are too few or too much alike", *sizes
@@ -249,27 +247,16 @@ class Interval:
     ----------
     lower, upper
         Ends of the interval, in [0, 1].
-    level
-        Nominal share of intervals that contain the true error, in (0, 1).
     method
         Kind of draws, "simulated" or "bootstrap", and name of the method: "bootstrap inverted", for example.
-    norm
-        Norm of the calibration error.
-    mean, sd
-        Mean and standard deviation of the drawn errors. The mean lies above the estimate, as the estimate lies above
-        the truth: each draw adds noise to an error that noise has already inflated.
-    n_resamples
-        Number of errors drawn.
+    sd
+        Standard deviation of the drawn errors.
     """
 
     lower: float
     upper: float
-    level: float
     method: str
-    norm: Norm
-    mean: float
     sd: float
-    n_resamples: int
 
 
 def interval_of_draws(draws: _draws.ErrorDraws, method: str, level: float, norm: Norm) -> Interval:
@@ -291,7 +278,7 @@ def interval_of_draws(draws: _draws.ErrorDraws, method: str, level: float, norm:
         centre = float(_draws.rooted(draws.estimate, norm))
         lower, upper = (low, high) if kind == "percentile" else (2.0 * centre - high, 2.0 * centre - low)
     upper = min(max(float(upper), 0.0), 1.0)
-    return Interval(min(max(float(lower), 0.0), upper), upper, level, method, norm, mean, sd, errors.shape[0])
+    return Interval(min(max(float(lower), 0.0), upper), upper, method, sd)
 
 
 def _inverted(draws: _draws.ErrorDraws, tail: float, tail_near_0: float) -> tuple[float, float]:
@@ -327,103 +314,55 @@ def _pivotal(draws: _draws.ErrorDraws, tail: float) -> tuple[float, float]:
     return max(0.0, 2.0 * draws.estimate - high), max(0.0, 2.0 * draws.estimate - centre) + max(0.0, centre - low)
 
 
-def simulated_interval(
-    bins: binning.ReliabilityBins,
+def error_interval(
+    bins: binning.ReliabilityBins | binning.BlockBins,
     *,
     norm: Norm = "rms",
     level: float = 0.95,
     n_resamples: int = 10_000,
     seed: int = 0,
-    method: SimulationMethod | None = None,
+    method: IntervalMethod | None = None,
 ) -> Interval:
-    """Confidence interval from simulated labels; the pairs are assumed to be independent.
+    """Confidence interval of the calibration error of binned pairs.
 
-    "normal" is Algorithm 2, the spread of the estimate under the fitted bins: the mean of the simulated errors, plus
-    and minus z standard deviations. It is centred on that mean, which lies above the estimate, as the estimate lies
-    above the truth. So it can exclude the estimate itself (perfect pairs, 4.3 million in 860 bins: estimate .0028,
-    interval .0037 to .0044), never contains the truth if calibration is perfect, and contains it in 95% of cases only
-    if the error is many times the noise of a bin. Use it to compare with published figures.
+    It is computed from errors of simulated labels, which assumes independent pairs, or, for sums by block (document),
+    from errors of blocks resampled with replacement: pairs of one block may depend on each other. Noise inflates the
+    estimate, and the draws a second time.
 
     "inverted" contains every error that the estimate does not contradict, given how far draws scatter about it and
-    about no error. For independent pairs 95% intervals contain the truth in 93% to 96% of cases, perfect or not, in
-    small bins and large. It is an interval of the true error, so it may exclude the estimate, which noise inflates; it
-    does contain the debiased one. "pivotal" reflects the draws about the estimate: wider if the error is small.
+    about no error. It is an interval of the true error, so it may exclude the estimate, which noise inflates; it does
+    contain the debiased one. For independent pairs 95% intervals contain the truth in 93% to 96% of cases, perfect or
+    not, in small bins and large. By resampling, those of 100 documents contain it in 93% to 99.8% of cases, with
+    dependence or without; those of 20 documents in 91% to 96%, of 10 in 87% to 94%.
 
-    No method keeps its level for pairs of the same documents: see `bootstrap_interval`. The figures are those of
+    "normal" of simulated labels is Algorithm 2, the spread of the estimate under the fitted bins: the mean of the drawn
+    errors, plus and minus z standard deviations. It is centred on that mean, which lies above the estimate, as the
+    estimate lies above the truth. So it can exclude the estimate itself (perfect pairs, 4.3 million in 860 bins:
+    estimate .0028, interval .0037 to .0044), never contains the truth if calibration is perfect, and contains it in 95%
+    of cases only if the error is many times the noise of a bin. Use it to compare with published figures.
+
+    "pivotal" reflects the draws about the estimate (squared errors for a squared norm): wider if the error is small.
+    "basic" reflects the error itself, not its square; "percentile" uses the quantiles of the draws unchanged. Both fail
+    if noise is a large part of the error, and are here for comparison. The figures are those of
     docs/calibration-studies.md; `python benchmarks/studies.py coverage` makes them.
 
     Parameters
     ----------
     bins
-        Pairs summed by bin.
-    norm
-        Norm of the error: "rms", "mse", "l1" or "max". "l1" and "max" have no inverted interval, and no method keeps
-        its level for them.
-    n_resamples
-        Number of simulated errors, at least 2.
-    seed
-        Seed of the random generator (Philox), in [0, 2^64).
-    level
-        Nominal share of intervals that contain the true error, in (0, 1).
-    method
-        Method of the interval: "normal" (Algorithm 2), "inverted" or "pivotal". By default "pivotal" for the norms "l1"
-        and "max", otherwise "inverted".
-
-    Raises
-    ------
-    ParameterError
-        If the norm or the method is unknown, the method is "inverted" and the norm is neither "rms" nor "mse", or
-        another option is out of range.
-
-    References
-    ----------
-    Nguyen & O'Connor (2015), Algorithm 2; Carpenter (1999), "Test inversion bootstrap confidence intervals", for the
-    inverted one; Davison & Hinkley (1997), Bootstrap Methods and their Application, section 5.2, for the pivotal one.
-    """
-    kind = method or ("pivotal" if norm in ("l1", "max") else "inverted")
-    _checks.choice("method", kind, get_args(SimulationMethod))
-    draws = _draws.simulated_draws(bins, norm=norm, n_resamples=n_resamples, seed=seed)
-    return interval_of_draws(draws, f"simulated {kind}", level, norm)
-
-
-def bootstrap_interval(
-    blocks: binning.BlockBins,
-    *,
-    norm: Norm = "rms",
-    level: float = 0.95,
-    n_resamples: int = 10_000,
-    seed: int = 0,
-    method: BootstrapMethod | None = None,
-) -> Interval:
-    """Confidence interval by resampling whole blocks (documents): pairs of one block may depend on each other.
-
-    Noise inflates the estimate, and the resamples a second time. "inverted" contains every error that the estimate
-    does not contradict, given how far resamples scatter about it and about no error. 95% intervals of 100 documents
-    contain the truth in 93% to 99.8% of cases, perfect or not, in small bins and large, with dependence or without;
-    those of 20 documents in 91% to 96%, of 10 in 87% to 94%. It is an interval of the true error, so it may exclude
-    the estimate; it does contain the debiased one.
-
-    "pivotal" reflects the resamples about the estimate (squared errors for a squared norm): wider if the error is
-    small. "basic" reflects the error itself, not its square; "percentile" uses the resamples' quantiles unchanged.
-    Both fail if noise is a large part of the error, and are here for comparison. The figures are those of
-    docs/calibration-studies.md; `python benchmarks/studies.py coverage` makes them.
-
-    Parameters
-    ----------
-    blocks
-        Pairs summed by block and bin; at least 2 blocks have pairs. The level is reliable from about 50 blocks on.
+        Pairs summed by bin; or by block and bin, where at least 2 blocks have pairs, and the level is reliable from
+        about 50 blocks on.
     norm
         Norm of the error: "rms", "mse", "l1" or "max". "l1" and "max" have no inverted interval. The pivotal interval
-        keeps its level for "l1" in large bins only, and for "max" not at all.
+        of blocks keeps its level for "l1" in large bins; otherwise no method keeps its level for these two.
     n_resamples
-        Number of resamples, at least 2.
+        Number of errors that are drawn, at least 2.
     seed
         Seed of the random generator (Philox), in [0, 2^64).
     level
         Nominal share of intervals that contain the true error, in (0, 1).
     method
-        Method of the interval: "inverted", "pivotal", "basic" or "percentile". By default "pivotal" for the norms "l1"
-        and "max", otherwise "inverted".
+        Method of the interval: "normal", "inverted", "pivotal", "basic" or "percentile". By default "pivotal" for the
+        norms "l1" and "max", otherwise "inverted".
 
     Raises
     ------
@@ -433,13 +372,16 @@ def bootstrap_interval(
 
     References
     ----------
-    Carpenter (1999), "Test inversion bootstrap confidence intervals", Journal of the Royal Statistical Society B 61;
-    Davison & Hinkley (1997), Bootstrap Methods and their Application, sections 2.4 and 5.2.
+    Nguyen & O'Connor (2015), Algorithm 2; Carpenter (1999), "Test inversion bootstrap confidence intervals", Journal of
+    the Royal Statistical Society B 61; Davison & Hinkley (1997), Bootstrap Methods and their Application, sections 2.4
+    and 5.2.
     """
     kind = method or ("pivotal" if norm in ("l1", "max") else "inverted")
-    _checks.choice("method", kind, get_args(BootstrapMethod))
-    draws = _draws.bootstrap_draws(blocks, norm=norm, n_resamples=n_resamples, seed=seed)
-    return interval_of_draws(draws, f"bootstrap {kind}", level, norm)
+    _checks.choice("method", kind, get_args(IntervalMethod))
+    options: dict[str, Any] = {"norm": norm, "n_resamples": n_resamples, "seed": seed}
+    if isinstance(bins, binning.BlockBins):
+        return interval_of_draws(_draws.bootstrap_draws(bins, **options), f"bootstrap {kind}", level, norm)
+    return interval_of_draws(_draws.simulated_draws(bins, **options), f"simulated {kind}", level, norm)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -510,11 +452,13 @@ def calibration_test(
     norm, rng = checked_norm(norm), generator(seed)
     n_resamples = _checks.whole("n_resamples", n_resamples, 2)
     if isinstance(bins, binning.BlockBins):
-        residual = _draws.require_blocks(bins).sum_q - bins.sum_y
+        _draws.require_blocks(bins)
+        residual = bins.sum_q - bins.sum_y
         estimate = _draws.error_of_sums(bins.n.sum(axis=0), residual.sum(axis=0), norm)
         errors, method = _draws.sign_flipped(bins.n, residual, norm, n_resamples, rng), "sign flips"
     else:
-        n = _draws.require_bins(bins).n.astype(np.float64)
+        _checks.instance("bins", bins, binning.ReliabilityBins)
+        n = bins.n.astype(np.float64)
         estimate = _draws.error_of_sums(bins.n, bins.sum_q - bins.sum_y, norm)
         errors = _draws.calibrated(n, bins.sum_q, bins.sum_q2, norm, n_resamples, rng)
         method = "simulated labels"

@@ -8,7 +8,7 @@ import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Floats
-from corefsample.calibration._validation import checked_pairs, predictions
+from corefsample.calibration._validation import labelled, predictions
 from corefsample.errors import ParameterError
 
 _log = logging.getLogger("corefsample.calibration")
@@ -22,9 +22,7 @@ class Recalibrator(ABC):
     ones, whose names end in an underscore.
     """
 
-    def fit(
-        self, q: np.typing.ArrayLike, y: np.typing.ArrayLike, sample_weight: np.typing.ArrayLike | None = None
-    ) -> Self:
+    def fit(self, q: np.typing.ArrayLike, y: np.typing.ArrayLike) -> Self:
         """Fit to pairs.
 
         Parameters
@@ -33,9 +31,6 @@ class Recalibrator(ABC):
             (n,) or (n, 1) in [0, 1]: predictions.
         y
             (n,): labels, 0 or 1.
-        sample_weight
-            (n,), at least 0 and not all 0: a pair of weight 2 counts like two pairs, one of weight 0 is left out. By
-            default all weights are 1.
 
         Returns
         -------
@@ -45,14 +40,17 @@ class Recalibrator(ABC):
         Raises
         ------
         ParameterError
-            If there is no pair, if lengths differ, if a prediction is outside [0, 1], if a label is neither 0 nor 1, or
-            if a weight is negative or all weights are 0.
+            If there is no pair, if lengths differ, if a prediction is outside [0, 1], or if a label is neither 0 nor 1.
         """
-        predicted, labels, weights = checked_pairs(_one_column(q), y, sample_weight)
+        predicted, labels = labelled(_one_column(q), y)
         if labels.min() == labels.max():
             label = f"{labels[0]:g}"
             _log.warning("%s is fitted to labels that are all %s: it cannot know the other", type(self).__name__, label)
-        self._fit(*_pooled(predicted, labels, weights))
+        distinct, counts = np.unique(predicted, return_counts=True)
+        # Sorting values alone, and placing the positives in them, takes half the time of sorting indices.
+        places = np.searchsorted(distinct, np.sort(predicted[labels == 1.0]))
+        positives = np.bincount(places, minlength=distinct.shape[0])
+        self._fit(distinct, counts.astype(np.float64), positives.astype(np.float64))
         return self
 
     def predict(self, q: np.typing.ArrayLike) -> Floats:
@@ -65,22 +63,18 @@ class Recalibrator(ABC):
         """Recalibrate predictions as `predict` does, and keep their shape, (n,) or (n, 1)."""
         return self.predict(q).reshape(np.shape(q))
 
-    def fit_transform(
-        self, q: np.typing.ArrayLike, y: np.typing.ArrayLike, sample_weight: np.typing.ArrayLike | None = None
-    ) -> Floats:
+    def fit_transform(self, q: np.typing.ArrayLike, y: np.typing.ArrayLike) -> Floats:
         """Fit to pairs, and recalibrate their predictions."""
-        return self.fit(q, y, sample_weight).transform(q)
+        return self.fit(q, y).transform(q)
 
-    def score(
-        self, q: np.typing.ArrayLike, y: np.typing.ArrayLike, sample_weight: np.typing.ArrayLike | None = None
-    ) -> float:
+    def score(self, q: np.typing.ArrayLike, y: np.typing.ArrayLike) -> float:
         """Minus the Brier score of the recalibrated predictions: in [-1, 0], larger is better."""
-        predicted, labels, weights = checked_pairs(_one_column(q), y, sample_weight)
-        return -float(np.average((self.predict(predicted) - labels) ** 2, weights=weights))
+        predicted, labels = labelled(_one_column(q), y)
+        return -float(np.mean((self.predict(predicted) - labels) ** 2))
 
     @abstractmethod
     def _fit(self, q: Floats, weights: Floats, positives: Floats) -> None:
-        """Fit to distinct predictions, ascending, the weight of their pairs, and that of the pairs of label 1."""
+        """Fit to distinct predictions, ascending, the number of their pairs, and that of the pairs of label 1."""
 
     @abstractmethod
     def _predict(self, q: Floats) -> Floats: ...
@@ -317,17 +311,3 @@ def _expit(scores: Floats) -> Floats:
     from scipy.special import expit
 
     return np.asarray(expit(scores))
-
-
-def _pooled(q: Floats, y: Floats, weights: Floats) -> tuple[Floats, Floats, Floats]:
-    """Distinct predictions, ascending, and the total weight and the weight of label 1 of the pairs with each."""
-    if (weights == 1.0).all():
-        # Sorting values alone, and placing the positives in them, takes half the time of sorting indices.
-        distinct, counts = np.unique(q, return_counts=True)
-        positives = np.bincount(np.searchsorted(distinct, np.sort(q[y == 1.0])), minlength=distinct.shape[0])
-        return distinct, counts.astype(np.float64), positives.astype(np.float64)
-    order = np.lexsort((weights, y, q))  # a complete order, so the order of the rows cannot change the sums' last bits
-    ordered = q[order]
-    starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
-    mass = np.add.reduceat(weights[order], starts)
-    return ordered[starts], mass, np.add.reduceat((weights * y)[order], starts)

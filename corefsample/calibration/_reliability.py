@@ -15,7 +15,7 @@ import numpy as np
 from corefsample import _checks
 from corefsample._arrays import Bools, Floats, Ints, Result, pd
 from corefsample.calibration._binning import BlockBins, ReliabilityBins, Strategy, bin_pairs, block_bin_pairs
-from corefsample.calibration._draws import require_bins, require_blocks
+from corefsample.calibration._draws import require_blocks
 from corefsample.calibration._validation import checked_level, coded, generator
 from corefsample.errors import ParameterError
 
@@ -177,8 +177,10 @@ def bin_intervals(
     """
     tail = (1.0 - checked_level(level)) / 2.0
     method = cast("BinMethod", _checks.choice("method", method, get_args(BinMethod)))
-    blocks = bins if isinstance(bins, BlockBins) else None
-    sums = require_bins(bins) if blocks is None else require_blocks(blocks).bins
+    blocks, sums = (bins, bins.bins) if isinstance(bins, BlockBins) else (None, bins)
+    _checks.instance("bins", sums, ReliabilityBins)
+    if blocks is not None:
+        require_blocks(blocks)
     share, n = sums.mean_y, sums.n.astype(np.float64)
     variance = share * (1.0 - share) / n
     spread = np.ones(sums.n_bins, np.int64) if blocks is None else (blocks.n > 0).sum(axis=0)
@@ -299,12 +301,9 @@ def quantile_calibration(
     truth = _checks.floats("truths", truths)
     if not truth.size:
         raise ParameterError("must have at least one value, got none", parameter="truths")
-    rule = f"must be a row of samples for each of {len(truth)} values"
-    try:
-        array: np.typing.NDArray[Any] = np.asarray(samples)
-    except ValueError:
-        raise ParameterError(f"{rule}, got rows of different lengths", parameter="samples") from None
+    array = _checks.regular_array("samples", samples)
     if array.ndim != 2 or len(array) != len(truth) or not array.shape[1]:
+        rule = f"must be a row of samples for each of {len(truth)} values"
         raise ParameterError(f"{rule}, got shape {array.shape}", parameter="samples")
     draws = _checks.floats("samples", array.ravel()).reshape(array.shape)
     for name, values in (("truths", truth), ("samples", draws)):

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from corefsample import _checks
-from corefsample._arrays import Bools, Floats, Ints32, Result, pd
+from corefsample._arrays import Floats, Ints32, Result, pd
 from corefsample.calibration._error import CalibrationError, IntervalKind, calibration_error
 from corefsample.calibration._validation import coded, labelled
 from corefsample.errors import ParameterError
@@ -97,7 +97,13 @@ class TagScores(Result):
         values, answers = labelled(scores, labels, names=("scores", "labels"))
         n = values.shape[0]
         codes, names = coded("tags", tags, n, "scores")
-        is_kept = _reaching(np.asarray(scores), limit)
+        array = np.asarray(scores)
+        # In their own precision: 0.01 as float32 is below 0.01 as float64.
+        is_float = array.dtype.kind == "f"
+        is_kept = array >= (np.asarray(limit, array.dtype) if is_float else limit)
+        if not is_kept.any():
+            actual = f"{limit!r} and {n} scores below"
+            raise ParameterError(f"must be reached by a score, got {actual}", parameter="threshold")
         blocks = None if documents is None else coded("documents", documents, n, "scores")[0][is_kept]
         return cls(
             scores=values[is_kept],
@@ -117,16 +123,6 @@ class TagScores(Result):
         """Tidy table, one row per score: tag, score, label."""
         tag = pd.Series(list(self.tag_names)).take(self.codes).reset_index(drop=True)
         return pd.DataFrame({"tag": tag, "score": self.scores, "label": self.labels.astype(np.int64)})
-
-
-def _reaching(values: np.typing.NDArray[Any], threshold: float) -> Bools:
-    """Mask of values that reach the threshold, in their own precision: 0.01 as float32 is below 0.01 as float64."""
-    limit = np.asarray(threshold, values.dtype) if values.dtype.kind == "f" else threshold
-    reached = np.asarray(values >= limit)
-    if not reached.any():
-        actual = f"{threshold!r} and {values.size} scores below"
-        raise ParameterError(f"must be reached by a score, got {actual}", parameter="threshold")
-    return reached
 
 
 def shared_calibration_error(

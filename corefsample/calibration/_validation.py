@@ -138,19 +138,3 @@ def labelled(
     predicted, labels = pair_arrays(q, y, names)
     require_pairs(predicted, labels, names)
     return predicted + 0.0, labels.astype(np.float64)  # + 0.0 turns -0.0 into 0.0, which would print as another value
-
-
-def checked_pairs(
-    q: np.typing.ArrayLike, y: np.typing.ArrayLike, sample_weight: np.typing.ArrayLike | None = None
-) -> tuple[Floats, Floats, Floats]:
-    """Return predictions, labels and weights of the pairs of positive weight, float64 (n,) each; raise if invalid."""
-    predicted, labels = labelled(q, y)
-    if sample_weight is None:
-        return predicted, labels, np.ones(predicted.shape[0])
-    weights = _numbers("sample_weight", sample_weight)
-    require_length("sample_weight", weights, predicted.shape[0])
-    _require_all("sample_weight", weights, (weights >= 0.0) & np.isfinite(weights), "be finite and at least 0")
-    positive = weights > 0.0
-    if not positive.any():
-        raise ParameterError(f"must be above 0 somewhere, got {len(weights)} zeros", parameter="sample_weight")
-    return predicted[positive], labels[positive], weights[positive]

@@ -3,14 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 
-Pair = tuple[float, float, float]  # prediction, label, weight
-
-
-def weighted_mean(values: Sequence[float], weights: Sequence[float]) -> float:
-    return math.fsum(v * w for v, w in zip(values, weights, strict=True)) / math.fsum(weights)
-
-
-# --- isotonic regression -----------------------------------------------------------------------------------
+Pair = tuple[float, float]  # prediction and label
 
 
 def isotonic(pairs: Sequence[Pair]) -> dict[float, float]:
@@ -18,11 +11,11 @@ def isotonic(pairs: Sequence[Pair]) -> dict[float, float]:
 
     Barlow, Bartholomew, Bremner & Brunk (1972), section 1.4; no adjacent violators are pooled here.
     """
-    distinct = sorted({q for q, _, _ in pairs})
+    distinct = sorted({q for q, _ in pairs})
 
     def mean_between(low: float, high: float) -> float:
-        inside = [(y, w) for q, y, w in pairs if low <= q <= high]
-        return weighted_mean([y for y, _ in inside], [w for _, w in inside])
+        inside = [y for q, y in pairs if low <= q <= high]
+        return math.fsum(inside) / len(inside)
 
     def value_at(q: float) -> float:
         above = [value for value in distinct if value >= q]

@@ -14,7 +14,7 @@ from strategies.synthetic_pairs import synthetic_pairs
 
 from corefsample.calibration import calibration_error
 from corefsample.calibration._binning import bin_pairs, block_bin_pairs
-from corefsample.calibration._error import binned_error, bootstrap_interval, simulated_interval
+from corefsample.calibration._error import binned_error, error_interval
 from corefsample.errors import ParameterError
 
 NORMS = ("rms", "mse", "l1", "max")
@@ -108,7 +108,7 @@ def test_the_table_of_an_error_is_one_row() -> None:
 def test_the_simulated_interval_is_the_default_without_documents() -> None:
     q, y = made_pairs(1)
     error = calibration_error(q, y, level=0.9, seed=3, **FEW)  # type: ignore[arg-type]
-    expected = simulated_interval(error.bins, level=0.9, seed=3, n_resamples=200)
+    expected = error_interval(error.bins, level=0.9, seed=3, n_resamples=200)
     assert (error.lower, error.upper, error.interval) == (expected.lower, expected.upper, "simulated inverted")
     assert error.estimate == binned_error(error.bins, debiased=True)
     assert (error.debiased, error.level) == (True, 0.9)
@@ -118,7 +118,7 @@ def test_the_bootstrap_is_the_default_with_documents() -> None:
     q, y = made_pairs(2)
     documents = np.arange(len(q)) // 100
     error = calibration_error(q, y, documents=documents, seed=5, norm="mse", **FEW)  # type: ignore[arg-type]
-    expected = bootstrap_interval(block_bin_pairs(q, y, documents, bin_size=200), norm="mse", seed=5, n_resamples=200)
+    expected = error_interval(block_bin_pairs(q, y, documents, bin_size=200), norm="mse", seed=5, n_resamples=200)
     assert (error.lower, error.upper, error.interval) == (expected.lower, expected.upper, expected.method)
     assert str(error.interval).startswith("bootstrap")
 
@@ -126,7 +126,7 @@ def test_the_bootstrap_is_the_default_with_documents() -> None:
 def test_algorithm_2_is_a_choice_with_the_plain_estimate() -> None:
     q, y = made_pairs(3)
     error = calibration_error(q, y, interval="algorithm2", **FEW)  # type: ignore[arg-type]
-    expected = simulated_interval(error.bins, method="normal", n_resamples=200)
+    expected = error_interval(error.bins, method="normal", n_resamples=200)
     assert (error.lower, error.upper, error.interval) == (expected.lower, expected.upper, "simulated normal")
     assert (error.estimate, error.debiased) == (binned_error(error.bins), False)
 
