@@ -70,10 +70,6 @@ class LinkTables(Result):
     n_without_gold: int
     n_unannotated: int
 
-    def __repr__(self) -> str:
-        share = f"{100.0 * self.y.mean():.3g}% coreferent" if self.n_pairs else "no pair"
-        return f"LinkTables(n_documents={self.n_documents}, n_pairs={self.n_pairs}, {share})"
-
     @property
     def n_pairs(self) -> int:
         """Number of pairs."""
@@ -130,8 +126,8 @@ def link_tables(documents: Iterable[ScoredDocument], *, unannotated: Unannotated
     return LinkTables(q, y, codes, distances, pair_kinds, names, digests, len(sizes), n_without_gold, n_unannotated)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class GroupCalibration:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class GroupCalibration(HtmlTable):
     """Calibration of one group of pairs.
 
     Attributes
@@ -166,10 +162,6 @@ class GroupCalibration:
     p_value: float | None
     brier: binning.BrierDecomposition
     curve: ReliabilityCurve
-
-    def __repr__(self) -> str:
-        interval = f" [{self.by_document.lower:.4f}, {self.by_document.upper:.4f}]" if self.by_document else ""
-        return f"GroupCalibration({self.group}: error {self.error:.4f}{interval}, n_pairs={self.curve.bins.n_pairs})"
 
     @property
     def mean_q(self) -> float:
@@ -429,38 +421,21 @@ def compare_links(
     if n_documents < 2:
         rule = "gold must annotate at least two mentions in each of at least 2 documents"
         raise InputError(f"{rule} to compare scorers, got {n_documents} such documents")
-    return compare_scorers(
-        (first.q, first.y, first.documents),
-        (second.q, second.y, second.documents),
-        bin_size=binning.default_bin_size(first.n_pairs) if bin_size is None else bin_size,
-        norm=norm,
-        level=level,
-        n_resamples=n_resamples,
-        seed=seed,
-    )
-
-
-def compare_scorers(
-    *scorers: tuple[Floats, np.typing.ArrayLike, Ints32],
-    bin_size: int,
-    norm: Norm = "rms",
-    level: float = 0.95,
-    n_resamples: int = 10_000,
-    seed: int = 0,
-) -> PairedComparison:
-    """Compare two scorers, each the predictions, labels and documents of the same pairs in any order."""
     norm, tail = checked_norm(norm, squared_for="for a paired comparison"), (1.0 - checked_level(level)) / 2.0
     n_resamples = _checks.whole("n_resamples", n_resamples, 2)
+    bin_size = binning.default_bin_size(first.n_pairs) if bin_size is None else bin_size
     # By document: pairs, residuals and labels of each bin, and the losses.
     sums: list[Floats] = []
     noises, n_bins = [], []
-    for q, y, documents in scorers:
-        blocks = binning.block_bin_pairs(q, y, documents, bin_size=bin_size)
+    for tables in (first, second):
+        blocks = binning.block_bin_pairs(tables.q, tables.y, tables.documents, bin_size=bin_size)
         total, residual = blocks.bins.n, blocks.sum_q - blocks.sum_y
         deviations = residual - blocks.n * (residual.sum(axis=0) / total)
         # The squared calibration error that chance adds to the true one.
         noises.append(float((np.square(deviations).sum(axis=0) / total).sum() / total.sum()))
-        losses = np.bincount(documents, log_losses(q, y))[np.flatnonzero(np.bincount(documents))]
+        clipped = np.clip(tables.q, LEAST_PROBABILITY, 1.0 - LEAST_PROBABILITY)
+        losses = np.bincount(tables.documents, -np.log(np.where(tables.y == 1, clipped, 1.0 - clipped)))
+        losses = losses[np.flatnonzero(np.bincount(tables.documents))]
         sums.append(np.hstack((blocks.n, residual, blocks.sum_y, losses[:, None])))
         n_bins.append(blocks.bins.n_bins)
 
@@ -479,19 +454,13 @@ def compare_scorers(
         return np.column_stack((rooted(squared, norm), losses / n_pairs, refinement))
 
     n_blocks = sums[0].shape[0]
-    first, second = (measures(scorer, np.ones((1, n_blocks)), 1)[0] for scorer in (0, 1))
+    ends = [measures(scorer, np.ones((1, n_blocks)), 1)[0] for scorer in (0, 1)]
     draws = np.empty((len(MEASURES), n_resamples))
     width = max(n_blocks, *(each.shape[1] for each in sums))
     for rows, times in multiplicities(n_blocks, n_resamples, width, generator(seed)):
         draws[:, rows] = (measures(1, times, 2) - measures(0, times, 2)).T
     # The quantiles of the resamples are reflected about the difference: the basic interval.
-    difference, (low, high) = second - first, np.quantile(draws, (tail, 1.0 - tail), axis=1)
+    difference, (low, high) = ends[1] - ends[0], np.quantile(draws, (tail, 1.0 - tail), axis=1)
     lower, upper, sd = 2.0 * difference - high, 2.0 * difference - low, draws.std(axis=1, ddof=1)
-    figures = MEASURES, first, second, difference, lower, upper, sd
-    return PairedComparison(*figures, len(scorers[0][0]), n_blocks, (n_bins[0], n_bins[1]), norm, level, n_resamples)
-
-
-def log_losses(q: Floats, y: np.typing.ArrayLike) -> Floats:
-    """Minus the logarithm of the probability of each observed label, which is at least `LEAST_PROBABILITY`."""
-    clipped = np.clip(q, LEAST_PROBABILITY, 1.0 - LEAST_PROBABILITY)
-    return np.asarray(-np.log(np.where(np.asarray(y) == 1, clipped, 1.0 - clipped)))
+    figures = MEASURES, *ends, difference, lower, upper, sd
+    return PairedComparison(*figures, first.n_pairs, n_blocks, (n_bins[0], n_bins[1]), norm, level, n_resamples)

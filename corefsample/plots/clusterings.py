@@ -1,4 +1,4 @@
-"""Pictures of one document's uncertain clustering: link marginals, entities, networks; bars of scores and distances."""
+"""Pictures of one document's uncertain clustering: link marginals, entities, networks."""
 
 from __future__ import annotations
 
@@ -13,9 +13,6 @@ from corefsample.summaries._document_links import DocumentLinks, EntityCountDist
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from corefsample.metrics._scores import ScoreSamples
-    from corefsample.summaries._credible_balls import CredibleBall
 
 _SOURCES = {
     "map": "likeliest antecedents",
@@ -117,68 +114,6 @@ def entity_count_bars(posterior: EntityCountDistribution, *, ax: Axes | None = N
     ax.set_ylim(0.0, 1.06 * float(posterior.pmf.max()))
     ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     return finish_axes(ax, f"entities of the {posterior.n_mentions} mentions", "probability", legend={"fontsize": 9})
-
-
-_NAMES = {"ceafe": "CEAFe", "ceafm": "CEAFm", "conll": "CoNLL"}  # others are in capitals
-_MOST_BARS = 40
-
-
-def score_bars(posterior: ScoreSamples, *, ax: Axes | None = None, title: str = "") -> Axes:
-    """Draw the posterior of a score as bars, darker within its credible interval, with a line at the mean.
-
-    Parameters
-    ----------
-    posterior
-        From `corefsample.metric_posterior` or `corpus_posterior`.
-    ax
-        Axes to draw on; by default a new figure.
-    title
-        Title of the picture; by default the document's name.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes `ax`, or those of the new figure.
-    """
-    ax = axes_of(ax, (6.0, 3.4), legible(title or posterior.doc_id, 60))
-    _bars(ax, posterior.values, *posterior.interval, f"{100 * posterior.level:g}% credible interval")
-    ax.axvline(posterior.mean, color=COLOURS[0], linestyle=(0, (4, 2)), label=f"mean {posterior.mean:.3f}")
-    score = f"{_NAMES.get(posterior.metric, posterior.metric.upper())} {posterior.part.replace('f1', 'F1')}"
-    return finish_axes(ax, score, f"of {posterior.n_samples:,} samples", legend={"fontsize": 9})
-
-
-def distance_bars(ball: CredibleBall, *, ax: Axes | None = None, title: str = "") -> Axes:
-    """Draw how far the samples are from the centre of a credible ball, darker within the ball.
-
-    Parameters
-    ----------
-    ball
-        From `corefsample.summaries.credible_ball`.
-    ax
-        Axes to draw on; by default a new figure.
-    title
-        Title of the picture.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes `ax`, or those of the new figure.
-    """
-    ax = axes_of(ax, (6.0, 3.4), legible(title))
-    _bars(ax, ball.distances, -np.inf, ball.radius, f"{100 * ball.share:.3g}% of the samples, within {ball.radius:.3g}")
-    unit = " in nats" if ball.distance == "vi" else ""
-    legend = {"fontsize": 9}
-    return finish_axes(ax, f"distance from the centre ({ball.distance}{unit})", "samples", legend=legend)
-
-
-def _bars(ax: Axes, values: Floats, lower: float, upper: float, label: str) -> None:
-    """Histogram of values; those from lower to upper are darker."""
-    n_bars = min(_MOST_BARS, max(int(np.sqrt(values.shape[0])), 5))
-    edges = np.histogram_bin_edges(values, bins=n_bars).tolist()
-    inside = values[(values >= lower) & (values <= upper)]
-    ax.hist(values, edges, color=COLOURS[5], alpha=0.45)
-    ax.set_ylim(0.0, 1.2 * float(np.histogram(values, edges)[0].max()))  # with room for the legend
-    ax.hist(inside, edges, color=COLOURS[5], edgecolor=COLOURS[0], linewidth=0.5, label=label)
 
 
 _WIDEST = 5.0  # points, of an edge of probability 1
@@ -329,29 +264,21 @@ def _place_labels(ax: Axes, positions: Floats, labels: list[tuple[int, str]], li
         along = ((1.0 - shares) * lines[:, 0] + shares * lines[:, 1]).reshape(-1, 2)
         dots = ax.transData.transform(along) * scale
         occupied = np.concatenate((occupied, np.concatenate((dots - 1.5, dots + 1.5), axis=1)))
+    directions = np.array([side[:2] for side in _SIDES])
+    shifts = np.array([[_SHIFTS[alignment] for alignment in side[2:]] for side in _SIDES])
     for point, text in labels:
         extent = np.array([0.56 * _SIZE * len(text), 1.15 * _SIZE])  # 0.56: mean width of a letter
-        boxes = np.array([_box(places[point], extent, side) for side in _SIDES])
-        covered = [_overlap(box, np.delete(occupied, point, axis=0)) for box in boxes]
+        corners = places[point] + _GAP * directions + shifts * extent
+        others = np.delete(occupied, point, axis=0)
+        upper, lower = (
+            np.minimum((corners + extent)[:, None], others[:, 2:]),
+            np.maximum(corners[:, None], others[:, :2]),
+        )
+        covered = (upper - lower).clip(0.0).prod(axis=2).sum(axis=1)  # areas that two of the others cover count twice
         best = int(np.argmin(covered))
         if covered[best] > _MOST_COVERED * extent.prod():
             continue
-        occupied = np.concatenate((occupied, boxes[best : best + 1]))
+        occupied = np.concatenate((occupied, [[*corners[best], *corners[best] + extent]]))
         right, up, horizontal, vertical = _SIDES[best]
         look: dict[str, Any] = {"ha": horizontal, "va": vertical, "fontsize": _SIZE, "zorder": 4}
         ax.annotate(text, positions[point], (_GAP * right, _GAP * up), textcoords="offset points", **look)
-
-
-def _box(anchor: Floats, extent: Floats, side: tuple[float, float, str, str]) -> Floats:
-    """Left, lower, right and upper end of a label."""
-    right, up, horizontal, vertical = side
-    shift = np.array([_SHIFTS[horizontal], _SHIFTS[vertical]])
-    corner = anchor + _GAP * np.array([right, up]) + shift * extent
-    return np.concatenate((corner, corner + extent))
-
-
-def _overlap(box: Floats, boxes: Floats) -> float:
-    """Area of a box that others cover; areas that two of them cover count twice."""
-    widths = np.minimum(box[2], boxes[:, 2]) - np.maximum(box[0], boxes[:, 0])
-    heights = np.minimum(box[3], boxes[:, 3]) - np.maximum(box[1], boxes[:, 1])
-    return float((widths.clip(0.0) * heights.clip(0.0)).sum())

@@ -166,8 +166,6 @@ _DRAWN_BY = {
     "CalibrationError": ("corefsample.plots.reliability.calibration_error_dots", ""),
     "ReliabilityCurve": ("corefsample.plots.reliability.reliability_figure", ""),
     "LinkCalibration": ("corefsample.plots.reliability.calibration_error_dots", ""),
-    "ScoreSamples": ("corefsample.plots.clusterings.score_bars", ""),
-    "CredibleBall": ("corefsample.plots.clusterings.distance_bars", ""),
     "DocumentLinks": ("corefsample.plots.clusterings.link_heat_map", ""),
     "EntityCountDistribution": ("corefsample.plots.clusterings.entity_count_bars", ""),
     "AuditEstimate": ("events.plots.audit.audit_bands", "to_frame"),

@@ -20,7 +20,7 @@ EntitySource = Literal["map", "gold", "binder", "vi-bound"]
 ENTITY_SOURCES: tuple[EntitySource, ...] = ("map", "gold", "binder", "vi-bound")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class DocumentLinks(Result):
     """Mentions of one document in the order of their entities, with the probability of each link.
 
@@ -48,10 +48,6 @@ class DocumentLinks(Result):
     texts: tuple[str, ...]
     entities: Ints
     marginals: Floats
-
-    def __repr__(self) -> str:
-        sizes = f"n_mentions={self.n_mentions}, n_entities={len(self.bounds) - 1}"
-        return f"DocumentLinks(doc_id={self.doc_id!r}, source={self.source!r}, {sizes})"
 
     @property
     def n_mentions(self) -> int:
@@ -154,7 +150,7 @@ def require_document(value: object) -> None:
     _checks.instance("document", value, ScoredDocument, "pass the document itself" if has_distribution else None)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class EntityCountDistribution(Result):
     """Posterior distribution of the number of entities in one document.
 
@@ -178,10 +174,6 @@ class EntityCountDistribution(Result):
     sd: float
     map_count: int
     gold_count: int | None
-
-    def __repr__(self) -> str:
-        counts = f"map_count={self.map_count}, gold_count={self.gold_count}, n_mentions={self.n_mentions}"
-        return f"EntityCountDistribution(doc_id={self.doc_id!r}, mean={self.mean:.1f}, sd={self.sd:.1f}, {counts})"
 
     @property
     def n_mentions(self) -> int:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from corefsample.links._calibration import PairedComparison, compare_scorers
+from corefsample.links._calibration import LinkTables, PairedComparison, compare_links
 
 
 def paired_comparison(
@@ -18,6 +18,10 @@ def paired_comparison(
     **options: Any,
 ) -> PairedComparison:
     """Compare two scorers of the same pairs; `documents` has the id of each pair's document."""
-    codes = np.unique(documents, return_inverse=True)[1]
-    scorers = ((np.asarray(q, np.float64), y, codes) for q in (first, second))
-    return compare_scorers(*scorers, bin_size=bin_size, **options)
+    ids, codes = np.unique(documents, return_inverse=True)
+    labels, none = np.asarray(y, np.uint8), np.zeros(len(codes), np.int8)
+    scorers = (
+        LinkTables(np.array(q, np.float64), labels, codes.astype(np.int32), none, none, tuple(ids), {}, len(ids), 0, 0)
+        for q in (first, second)
+    )
+    return compare_links(*scorers, bin_size=bin_size, **options)

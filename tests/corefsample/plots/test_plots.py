@@ -22,7 +22,7 @@ from corefsample.calibration import ReliabilityCurve, calibration_error, reliabi
 from corefsample.links import calibrate_links
 from corefsample.plots.clusterings import entity_count_bars
 from corefsample.plots.style import legible
-from corefsample.summaries import credible_ball, document_links, entity_count_posterior, point_estimate
+from corefsample.summaries import document_links, entity_count_posterior, point_estimate
 from corefsample.summaries._document_links import DocumentLinks, EntityCountDistribution
 from events import EventCounter, count_posterior, load_rules, simulate_documents
 
@@ -322,7 +322,6 @@ def made() -> dict[str, Any]:
     y = generator.random(500) < q
     documents = [each.document for each in simulate_documents(8, event_share=0.9, seed=2)]
     first = documents[0]
-    samples = cs.sample_clusterings(first.antecedents, n_samples=60)
     counter = EventCounter(load_rules("attack"), n_samples=50)
     counter.update(documents)
     counts = counter.counts()
@@ -330,8 +329,6 @@ def made() -> dict[str, Any]:
         calibration_error(q, y, n_bins=10),
         reliability_curve(q, y, n_bins=10),
         calibrate_links(cs.link_tables(documents), n_resamples=20),
-        cs.metric_posterior(first.gold, samples),
-        credible_ball(samples),
         document_links(first),
         entity_count_posterior(first),
         counts,
@@ -358,19 +355,8 @@ def test_options_reach_the_function_and_several_results_share_a_picture(made: di
     assert figures.reliability_figure(curve).get_axes()[0].get_legend() is None
 
 
-def test_the_bars_of_a_score_have_its_samples_and_its_interval(made: dict[str, Any]) -> None:
-    posterior = made["ScoreSamples"]
-    containers: Any = figures.plot(posterior).get_axes()[0].containers
-    everything, inside = (sum(bar.get_height() for bar in bars) for bars in containers)
-    assert everything == posterior.n_samples
-    assert inside == sum(posterior.lower <= value <= posterior.upper for value in posterior.values)  # noqa: PD011
-    ball = made["CredibleBall"]
-    containers = figures.plot(ball).get_axes()[0].containers
-    assert sum(bar.get_height() for bar in containers[1]) == round(ball.share * ball.n_samples)
-
-
 @pytest.mark.parametrize("value", [None, 3, {}, [1.0], "counts.csv"])
 def test_what_has_no_picture_raises(value: Any, made: dict[str, Any]) -> None:
-    for each in (value, {"a": made["CredibleBall"], "b": made["DocumentLinks"]}):
+    for each in (value, {"a": made["ReliabilityCurve"], "b": made["DocumentLinks"]}):
         with error(cs.ParameterError, "result"):
             figures.plot(each)
