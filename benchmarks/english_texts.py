@@ -19,7 +19,8 @@ import numpy as np
 
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.formats.annotated._corefud import read_corefud
-from corefsample.scorers.log_linear._training import FurtherTexts, train
+from corefsample.scorers.log_linear._examples import TrainingTexts
+from corefsample.scorers.log_linear._training import train
 
 # GUM's genres whose texts are CC BY or in the public domain, and their licences.
 LICENCES = {
@@ -77,7 +78,7 @@ def trained(without: Collection[str] = (), **options: Any) -> Any:
         [each for each in gum_documents() if genre_of(each.doc_id) not in without],
         mentions="both",
         windows=True,
-        further=[FurtherTexts(litbank_documents(), LITBANK_WEIGHT, mentions="both", windows=True, partial=True)],
+        further=[TrainingTexts(litbank_documents(), LITBANK_WEIGHT, mentions="both", windows=True, partial=True)],
         **{"epochs": 3, "orders": 3, **options},
     )
 

@@ -23,14 +23,16 @@ from english_texts import ENGLISH_GENRES
 
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.scorers import load_scorer, score_documents
-from corefsample.scorers.log_linear._examples import TRAINING_MENTIONS, examples_of
+from corefsample.scorers.log_linear._examples import TrainingMentions, TrainingTexts, examples_of
 from corefsample.scorers.log_linear._model import AntecedentModel
 from corefsample.scorers.log_linear._training import figures, train
 from corefsample.scorers.protocol import MentionSource
 
 WINDOWS = "-windows"
 RECIPES = {
-    f"{mentions}{WINDOWS * windows}": (mentions, windows) for mentions in TRAINING_MENTIONS for windows in (False, True)
+    f"{mentions}{WINDOWS * windows}": (mentions, windows)
+    for mentions in get_args(TrainingMentions)
+    for windows in (False, True)
 }
 WINDOW_SEED = 1  # of the tested windows
 
@@ -61,8 +63,8 @@ def tested(genre: str, recipe: str, orders: int, folder: Path) -> list[dict[str,
 def _rows(
     model: AntecedentModel, documents: Sequence[AnnotatedDocument], mentions: MentionSource
 ) -> Iterator[dict[str, object]]:
-    read_one = partial(examples_of, mentions=mentions, window_seed=WINDOW_SEED)
-    read = [read_one([each], model.vocabulary, model.templates) for each in documents]
+    encoding = model.vocabulary, model.templates, model.language, None, WINDOW_SEED
+    read = [examples_of(TrainingTexts([each], mentions=mentions, windows=True), *encoding) for each in documents]
     wholes, windows = [each[0] for each in read], [window for each in read for window in each[1:]]
     for text, examples in (("whole", wholes), ("windows", windows)):
         found = figures(examples, model.weights)

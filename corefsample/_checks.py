@@ -23,12 +23,12 @@ _ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 def integers(name: str, values: np.typing.ArrayLike) -> Ints:
     """Return a new one-dimensional int64 array, or raise."""
-    return _numbers(name, values, "iu", "whole numbers").astype(np.int64)
+    return numbers_in(name, values, 1, kinds="iu", noun="whole numbers").astype(np.int64)
 
 
 def floats(name: str, values: np.typing.ArrayLike) -> Floats:
     """Return a new one-dimensional float64 array, or raise."""
-    return _numbers(name, values, "iuf", "numbers").astype(np.float64)
+    return numbers_in(name, values, 1).astype(np.float64)
 
 
 def regular_array(name: str, values: object) -> np.typing.NDArray[Any]:
@@ -39,11 +39,14 @@ def regular_array(name: str, values: object) -> np.typing.NDArray[Any]:
         raise ParameterError("must be an array, got lists of different lengths", parameter=name) from None
 
 
-def _numbers(name: str, values: np.typing.ArrayLike, kinds: str, rule: str) -> np.typing.NDArray[Any]:
+def numbers_in(
+    name: str, values: object, *dimensions: int, kinds: str = "iuf", noun: str = "numbers"
+) -> np.typing.NDArray[Any]:
+    """Return numbers as an array with one of these numbers of dimensions, or raise; `kinds` as NumPy names types."""
     array = regular_array(name, values)
-    if array.ndim != 1 or (array.size and array.dtype.kind not in kinds):
-        described = f"{array.ndim} dimension{'s' * (array.ndim != 1)} of {array.dtype}"
-        raise ParameterError(f"must be {rule} in one dimension, got {described}", parameter=name)
+    if array.ndim not in dimensions or (array.size and array.dtype.kind not in kinds):
+        rule = f"must be {noun} in {' or '.join(map(str, dimensions))} dimension{'s' * (dimensions != (1,))}"
+        raise ParameterError(f"{rule}, got {array.ndim} of {array.dtype}", parameter=name)
     return array
 
 

@@ -534,8 +534,4 @@ def _split(name: str, matrix: Floats, new: np.typing.ArrayLike | NewPlace) -> tu
 
 def _matrix(name: str, values: np.typing.ArrayLike) -> Floats:
     array = _checks.regular_array(name, values)
-    if array.size == 0:
-        return np.zeros((0, 0))
-    if array.ndim != 2 or array.dtype.kind not in "iuf":
-        raise ParameterError(f"must be numbers in (n, n), got shape {array.shape} of {array.dtype}", parameter=name)
-    return array.astype(np.float64)
+    return _checks.numbers_in(name, array, 2).astype(np.float64) if array.size else np.zeros((0, 0))

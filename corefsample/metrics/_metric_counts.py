@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from corefsample import _checks
 from corefsample._arrays import Floats, Ints, Ints32
 from corefsample.errors import ParameterError, shown
 from corefsample.metrics import _overlap_kernels as kernels
@@ -173,10 +174,7 @@ def _key(
 
 def _occurrences(name: str, spans: npt.ArrayLike, n_mentions: int) -> list[tuple[int, int, int]]:
     """Start and end of each mention, and the number of earlier mentions with the same span."""
-    try:
-        array = np.asarray(spans)
-    except ValueError:
-        raise ParameterError("must be pairs of start and end, got lists of different length", parameter=name) from None
+    array = _checks.regular_array(name, spans)
     if array.size == 0:
         array = np.zeros((0, 2), np.int64)
     if array.ndim != 2 or array.shape[1] not in (2, 3) or array.dtype.kind not in "iu":

@@ -162,4 +162,5 @@ def retrain(
     scheme: str | None,
 ) -> protocol.AntecedentScorer:
     """Train a scorer with the same options on other documents."""
-    return _training.retrain(cast("AntecedentModel", scorer), documents, language=language, scheme=scheme)
+    templates = cast("AntecedentModel", scorer).templates
+    return _training.train(documents, **scorer.recipe, templates=templates, language=language, scheme=scheme)

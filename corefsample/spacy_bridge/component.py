@@ -32,7 +32,7 @@ from corefsample.errors import InputError, ParameterError, shown
 from corefsample.files._atomic import write_bytes
 from corefsample.languages._language import code_of, require_same
 from corefsample.spacy_bridge import _posterior
-from corefsample.spacy_bridge._posterior import DocPosterior, JoinProbability, SpanAntecedents
+from corefsample.spacy_bridge._posterior import DocPosterior, JoinProbability, SpanAntecedents, posterior_of
 from corefsample.spacy_bridge.documents import mentions_of_spans, tokens_of_doc, word_offsets
 from corefsample.syntax._schemes import SCHEMES, pipeline_scheme
 from corefsample.syntax._words import mention_kinds
@@ -48,17 +48,6 @@ __all__ = ["CorefComponent", "DocPosterior", "JoinProbability", "SpanAntecedents
 
 EXTENSION = "coref"
 _FILE, _MODEL = "component.msgpack", "model.npz"
-
-
-def posterior_of(doc: Doc) -> DocPosterior:
-    """Posterior of a scored Doc; the same as ``doc._.coref``.
-
-    Raises
-    ------
-    ParameterError
-        If the Doc was not scored, or its words have changed since.
-    """
-    return DocPosterior(doc, _posterior.content_of(doc))
 
 
 def is_scored(doc: Doc) -> bool:

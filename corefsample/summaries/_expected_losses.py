@@ -139,13 +139,11 @@ def summary_input(
 def clustering_samples(name: str, samples: Samples) -> clusterings.ClusteringSamples:
     """Return samples, also of a two-dimensional array of labels, or raise."""
     if not isinstance(samples, clusterings.ClusteringSamples):
-        rule = "must be ClusteringSamples or whole numbers of shape (n_samples, n_mentions)"
+        noun = "ClusteringSamples, or whole numbers (n_samples, n_mentions)"
         if isinstance(samples, AntecedentDistribution):
             hint = "corefsample.sample_clusterings(distribution) draws samples"
-            raise ParameterError(f"{rule}, got a distribution", parameter=name, hint=hint)
-        array = _checks.regular_array(name, samples)
-        if array.ndim != 2 or array.dtype.kind not in "iu":
-            raise ParameterError(f"{rule}, got {array.ndim} dimensions of {array.dtype}", parameter=name)
+            raise ParameterError(f"must be {noun}, got a distribution", parameter=name, hint=hint)
+        array = _checks.numbers_in(name, samples, 2, kinds="iu", noun=noun)
         rows = np.empty(array.shape[::-1], np.int32)
         for s in range(array.shape[0]):
             rows[:, s] = clusterings.canonical_labels(array[s])

@@ -190,8 +190,8 @@ class LinearChain(HtmlTable):
         array([[0.333, 0.667],
                [0.667, 0.333]])
         """
-        rows = _valid_scores("unary", unary, (2,))
-        matrices = _valid_scores("pairwise", pairwise, (2, 3))
+        rows = _valid_scores("unary", unary, 2)
+        matrices = _valid_scores("pairwise", pairwise, 2, 3)
         n, n_tags = rows.shape
         if n == 0 or n_tags == 0:
             rule = "must have at least one token and one tag"
@@ -378,13 +378,9 @@ def _stack(pairwise: Floats) -> Floats:
     return pairwise[None] if pairwise.ndim == 2 else pairwise
 
 
-def _valid_scores(name: str, values: np.typing.ArrayLike, dimensions: tuple[int, ...]) -> Floats:
+def _valid_scores(name: str, values: np.typing.ArrayLike, *dimensions: int) -> Floats:
     """Return scores as a contiguous, read-only float64 array; raises ParameterError if they are invalid."""
-    array = _checks.regular_array(name, values)
-    if array.ndim not in dimensions or (array.size and array.dtype.kind not in "iuf"):
-        rule = f"must be numbers in {' or '.join(map(str, dimensions))} dimensions"
-        described = f"{array.ndim} dimension{'s' * (array.ndim != 1)} of {array.dtype}"
-        raise ParameterError(f"{rule}, got {described}", parameter=name)
+    array = _checks.numbers_in(name, values, *dimensions)
     is_usable = array.dtype == np.float64 and array.flags.c_contiguous and not array.flags.writeable
     scores: Floats = array if is_usable else np.array(array, np.float64, order="C")
     is_valid = _are_valid(scores)
@@ -436,7 +432,7 @@ def tag_marginals(unaries: Sequence[np.typing.ArrayLike], pairwise: np.typing.Ar
     array([[0.333, 0.667],
            [0.667, 0.333]])
     """
-    matrix = _valid_scores("pairwise", pairwise, (2,))
+    matrix = _valid_scores("pairwise", pairwise, 2)
     sentences = [np.asarray(scores) for scores in unaries]
     n_tags = matrix.shape[1]
     for c, scores in enumerate(sentences):
@@ -445,7 +441,7 @@ def tag_marginals(unaries: Sequence[np.typing.ArrayLike], pairwise: np.typing.Ar
             got = f"got the shape {scores.shape}, and {matrix.shape} of pairwise"
             raise ParameterError(f"{rule}, {got}", parameter=f"unaries[{c}]")
         if scores.dtype.kind not in "iuf":
-            _valid_scores(f"unaries[{c}]", scores, (2,))
+            _valid_scores(f"unaries[{c}]", scores, 2)
     lengths = [len(scores) for scores in sentences]
     n_most, first, n_tokens = min(_BATCH_TOKENS + max(lengths, default=0), sum(lengths)), 0, 0
     work = np.empty((4, n_most, n_tags))
@@ -458,7 +454,7 @@ def tag_marginals(unaries: Sequence[np.typing.ArrayLike], pairwise: np.typing.Ar
         np.concatenate(sentences[first:stop], out=unary)
         if not _are_valid(unary).all():
             for c in range(first, stop):
-                _valid_scores(f"unaries[{c}]", sentences[c], (2,))
+                _valid_scores(f"unaries[{c}]", sentences[c], 2)
         passes = Passes.of(bounds, unary, matrix[None], work[:3])
         for c, (a, b) in enumerate(neighbours(bounds.tolist()), start=first):
             passes.require_sequence(a, b, f"unaries[{c}]")

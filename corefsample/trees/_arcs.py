@@ -31,11 +31,7 @@ ROOT, NOT_DRAWN = -1, -2  # heads
 
 def checked_scores(values: np.typing.ArrayLike) -> Floats:
     """New read-only float64 (n, n + 1), with -inf on the diagonal of heads, or raise."""
-    array = _checks.regular_array("scores", values)
-    if array.ndim != 2 or array.dtype.kind not in "iuf":
-        rule = f"must be numbers in 2 dimensions, got {array.ndim} of {array.dtype}"
-        raise ParameterError(rule, parameter="scores")
-    scores = array.astype(np.float64)
+    scores = _checks.numbers_in("scores", values, 2).astype(np.float64)
     n = scores.shape[0]
     if n < 1 or scores.shape[1] != n + 1:
         raise ParameterError(f"must be (n, n + 1) with n at least 1, got shape {scores.shape}", parameter="scores")

@@ -5,10 +5,10 @@ whole documents alone is too sure of links there. Windows are short texts with t
 """
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import compress
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from corefsample._arrays import Bools, Ints, Ints32, Words32
 from corefsample._random import document_key
 from corefsample.documents._tokens import STRING_COLUMNS, Tokens
 from corefsample.errors import ParameterError
-from corefsample.languages._language import ENGLISH, Language, load_language
+from corefsample.languages._language import Language
 from corefsample.scorers._scoring import Gold, document_scheme, gold_entities, gold_of_parse, required_tokens
 from corefsample.scorers.log_linear._encoding import TemplateSet, encoded
 from corefsample.scorers.log_linear._feature_codes import Atom
@@ -27,8 +27,31 @@ from corefsample.syntax._mentions import mentions_from_parse
 from corefsample.syntax._schemes import schemes_of
 
 TrainingMentions = Literal["annotated", "parse", "both"]
-TRAINING_MENTIONS: tuple[TrainingMentions, ...] = get_args(TrainingMentions)
 LONGEST_WINDOW = 6  # sentences
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingTexts:
+    """Documents to train on, and what is read of them.
+
+    Attributes
+    ----------
+    documents
+        Documents with tokens, mentions and annotated entities.
+    weight
+        Weight of their losses, above 0; that of the main corpus is 1.
+    mentions, windows
+        Mentions and windows of the training examples: see `train`.
+    partial
+        True if only some kinds of entities are annotated. Phrases of the parse that are not annotated are then left out
+        of the losses, and NEW has weights of its own for these documents.
+    """
+
+    documents: Sequence[MentionDocument]
+    weight: float = 1.0
+    mentions: TrainingMentions = "annotated"
+    windows: bool = False
+    partial: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,77 +79,60 @@ class Reading(NamedTuple):
 
 
 def examples_of(
-    documents: Iterable[MentionDocument],
+    texts: TrainingTexts,
     vocabulary: Words32,
     templates: TemplateSet,
+    language: Language,
     scheme: str | None = None,
-    *,
-    mentions: TrainingMentions = "annotated",
-    window_seed: int | None = None,
-    language: Language | None = None,
-    weight: float = 1.0,
-    partial: bool = False,
+    seed: int = 0,
 ) -> list[Example]:
     """Encode documents, as `readings` says; documents without annotated entities are left out.
-
-    See `FurtherTexts` for `weight` and `partial`.
 
     Raises
     ------
     ParameterError
         If a document has no tokens, or cannot be encoded; the text begins with the doc_id.
     """
-    language = language or load_language(ENGLISH)
     examples: list[Example] = []
-    for document in documents:
+    for document in texts.documents:
         gold = gold_entities(document)
         if gold is None or all(entity is None for entity in gold):
             continue
         try:
             whole = Reading(required_tokens(document), document.mentions, gold, scheme or document_scheme(document))
-            for reading in readings(whole, mentions, window_seed, document.doc_id, language, partial=partial):
+            for reading in readings(whole, texts, seed, document.doc_id, language):
                 doc = encoded(reading.tokens, reading.mentions, vocabulary, language, scheme=reading.scheme)
-                doc.atoms[:, Atom.PARTIAL] = partial
+                doc.atoms[:, Atom.PARTIAL] = texts.partial
                 codes: dict[int | str, int] = {}
                 entities = [-1 if entity is None else codes.setdefault(entity, len(codes)) for entity in reading.gold]
-                examples.append(Example(doc, templates.hashed(doc), np.array(entities, np.int64), weight))
+                examples.append(Example(doc, templates.hashed(doc), np.array(entities, np.int64), texts.weight))
         except ParameterError as error:
             raise error.at(f"doc_id {document.doc_id!r}") from None
         logging.getLogger("corefsample.steps").info("encoded document %d", len(examples) + 1)
     return examples
 
 
-def readings(
-    annotated: Reading,
-    mentions: TrainingMentions,
-    window_seed: int | None,
-    doc_id: str,
-    language: Language | None = None,
-    *,
-    partial: bool = False,
-) -> Iterator[Reading]:
-    """Readings of one document.
+def readings(annotated: Reading, texts: TrainingTexts, seed: int, doc_id: str, language: Language) -> Iterator[Reading]:
+    """Readings of one document, with its annotated mentions or those of its parse, each followed by its windows.
 
     Parameters
     ----------
     annotated
         The document with its annotated mentions.
-    mentions
-        "annotated": the annotated mentions. "parse": those found in the parse. "both": one reading with each.
-    window_seed
-        Seed of the windows, which come after the whole document. If None, there are no windows.
+    texts
+        The documents among which it is, with what is read of them.
+    seed
+        Seed of the windows.
     doc_id
         Id of the document, which determines the windows together with the seed.
     language
-        Resources of the language of the words. By default, English.
-    partial
-        True if a phrase that is not annotated may be of any entity.
+        Resources of the language of the words.
     """
-    wholes = [] if mentions == "parse" else [annotated]
-    if mentions != "annotated":
+    wholes = [] if texts.mentions == "parse" else [annotated]
+    if texts.mentions != "annotated":
         spans = mentions_from_parse(annotated.tokens, scheme=annotated.scheme, language=language)
         gold = gold_of_parse(annotated.mentions, annotated.gold, spans)
-        if not partial:
+        if not texts.partial:
             # A phrase that no annotator marked is of no entity but its own; one of several with one head may be.
             heads = annotated.mentions[:, 2].tolist()
             unannotated_heads = set(compress(heads, (entity is None for entity in annotated.gold)))
@@ -136,8 +142,8 @@ def readings(
         wholes.append(annotated._replace(mentions=spans, gold=gold))
     for whole in wholes:
         yield whole
-        if window_seed is not None:
-            yield from _windows(whole, np.random.Generator(np.random.Philox(document_key(window_seed, doc_id))))
+        if texts.windows:
+            yield from _windows(whole, np.random.Generator(np.random.Philox(document_key(seed, doc_id))))
 
 
 def _windows(document: Reading, generator: np.random.Generator) -> Iterator[Reading]:

@@ -9,8 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import asdict, dataclass
-from functools import cache
+from dataclasses import asdict
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -22,7 +21,7 @@ from corefsample.languages._language import ENGLISH, Language, load_language
 from corefsample.scorers._scoring import document_checksum
 from corefsample.scorers.log_linear import _kernels
 from corefsample.scorers.log_linear._encoding import DEFAULT_TEMPLATES, TemplateSet
-from corefsample.scorers.log_linear._examples import TRAINING_MENTIONS, Example, TrainingMentions, examples_of
+from corefsample.scorers.log_linear._examples import Example, TrainingMentions, TrainingTexts, examples_of
 from corefsample.scorers.log_linear._model import LARGEST_TABLE, AntecedentModel, load_model, rounded
 from corefsample.scorers.protocol import EpochReport, HeldOutFigures, MentionDocument, data_file
 from corefsample.syntax._words import word_hashes
@@ -33,30 +32,6 @@ PENALTY_STEPS = 16  # number of steps whose penalty is applied at once, because 
 NEGLIGIBLE = 1e-4  # slopes of candidates below this are left out
 LINK_FLOOR = 1e-4  # probabilities of antecedents below this count as 0 in link marginals
 LINK_SLACK = 0.005  # how far from 0 and 1 marginals are drawn
-
-
-@dataclass(frozen=True, slots=True)
-class FurtherTexts:
-    """Documents to train on beside the main corpus.
-
-    Attributes
-    ----------
-    documents
-        Documents with tokens, mentions and annotated entities.
-    weight
-        Weight of their losses, above 0; those of the main corpus have 1.
-    mentions, windows
-        Mentions and windows of the training examples: see `train`.
-    partial
-        True if only some kinds of entities are annotated. Phrases of the parse that are not annotated are then left out
-        of the losses, and NEW has weights of its own for these documents.
-    """
-
-    documents: Sequence[MentionDocument]
-    weight: float = 1.0
-    mentions: TrainingMentions = "annotated"
-    windows: bool = False
-    partial: bool = False
 
 
 def fit(
@@ -160,13 +135,6 @@ def _losses(
     return float(losses.sum()), loss_of_links / n
 
 
-def retrain(
-    model: AntecedentModel, documents: Iterable[MentionDocument], *, language: Language, scheme: str | None
-) -> AntecedentModel:
-    """Train a model with the options and templates of another one."""
-    return train(documents, **model.recipe, templates=model.templates, language=language, scheme=scheme)
-
-
 def train(
     documents: Iterable[MentionDocument],
     *,
@@ -185,7 +153,7 @@ def train(
     windows: bool = False,
     language: str | Language = ENGLISH,
     start: Start | None = None,
-    further: Sequence[FurtherTexts] = (),
+    further: Sequence[TrainingTexts] = (),
     provenance: Mapping[str, Any] | None = None,
     on_epoch: Callable[[EpochReport], None] | None = None,
 ) -> AntecedentModel:
@@ -260,7 +228,7 @@ def train(
     if len(penalties) > 1 and held_out is None:
         raise ParameterError(f"is required to choose among penalties, got l2={list(penalties)}", parameter="held_out")
     _checks.at_most("bits", _checks.whole("bits", bits, 8), int(math.log2(LARGEST_TABLE)))
-    _checks.choice("mentions", mentions, TRAINING_MENTIONS)
+    _checks.choice("mentions", mentions, get_args(TrainingMentions))
     options: dict[str, Any] = {
         "n_buckets": 1 << bits,
         "epochs": _checks.whole("epochs", epochs, 1),
@@ -270,27 +238,16 @@ def train(
         "orders": _checks.whole("orders", orders, 1),
     }
     resources = language if isinstance(language, Language) else load_language(language)
-    corpora = [FurtherTexts(list(documents), 1.0, mentions, windows), *further]
+    corpora = [TrainingTexts(list(documents), 1.0, mentions, windows), *further]
     every_document = [document for texts in corpora for document in texts.documents]
     vocabulary = _vocabulary(every_document, resources, _checks.whole("min_count", min_count, 1))
 
-    def examples_in(texts: FurtherTexts) -> list[Example]:
-        return examples_of(
-            texts.documents,
-            vocabulary,
-            templates,
-            scheme,
-            mentions=texts.mentions,
-            window_seed=seed if texts.windows else None,
-            language=resources,
-            weight=texts.weight,
-            partial=texts.partial,
-        )
-
-    examples = [example for texts in corpora for example in examples_in(texts)]
+    encoding = vocabulary, templates, resources, scheme, seed
+    examples = [example for texts in corpora for example in examples_of(texts, *encoding)]
     if not examples:
         raise ParameterError("must have annotated entities to train on, got none", parameter="documents")
-    tested = None if held_out is None else examples_in(FurtherTexts(list(held_out), 1.0, mentions, windows))
+    held_out_texts = None if held_out is None else TrainingTexts(list(held_out), 1.0, mentions, windows)
+    tested = None if held_out_texts is None else examples_of(held_out_texts, *encoding)
     if tested is not None and not tested:
         raise ParameterError("must have annotated entities, got none", parameter="held_out")
     checksums = {document_checksum(document.tokens) for document in every_document}
@@ -329,7 +286,8 @@ def held_out_figures(
     ParameterError
         If no document has annotated entities, one has no tokens, or its labels fit no scheme.
     """
-    examples = examples_of(documents, model.vocabulary, model.templates, scheme, language=model.language)
+    texts = TrainingTexts(list(documents))
+    examples = examples_of(texts, model.vocabulary, model.templates, model.language, scheme)
     if not examples:
         raise ParameterError("must have annotated entities, got none", parameter="documents")
     return figures(examples, model.weights)
@@ -354,7 +312,7 @@ def _start(
         return None
     if start is None and language.resources == ENGLISH:
         return None
-    model = _english_model()
+    model = load_model(data_file("english.npz"))
     fits = templates == model.templates and len(model.weights) == 1 << bits
     if start is None:
         return model if fits and checksums.isdisjoint(model.provenance["documents"]) else None
@@ -363,8 +321,3 @@ def _start(
             "must be none with other templates or bits than those of the English model, got english", parameter="start"
         )
     return model
-
-
-@cache
-def _english_model() -> AntecedentModel:
-    return load_model(data_file("english.npz"))

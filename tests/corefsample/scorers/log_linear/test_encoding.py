@@ -18,7 +18,7 @@ from corefsample.languages._language import load_language
 from corefsample.scorers._scoring import gold_of_parse
 from corefsample.scorers.log_linear import _feature_codes as codes
 from corefsample.scorers.log_linear._encoding import TemplateSet, features_hash
-from corefsample.scorers.log_linear._examples import LONGEST_WINDOW, Reading, readings
+from corefsample.scorers.log_linear._examples import LONGEST_WINDOW, Reading, TrainingTexts, readings
 from corefsample.scorers.log_linear._pair_kernels import Encoded
 from corefsample.syntax import _codes as syntax_codes
 from corefsample.syntax._codes import Naming
@@ -351,7 +351,7 @@ def words(reading: Reading) -> list[tuple[str, str | int | None]]:
 def test_windows_are_whole_sentences_with_their_mentions_and_half_have_the_first_sentence() -> None:
     in_front, seen = 0, 0
     for number in range(60):
-        first, *windows = readings(whole(), "annotated", 0, f"d{number}")
+        first, *windows = readings(whole(), TrainingTexts([], windows=True), 0, f"d{number}", ENGLISH)
         assert first.tokens is whole().tokens or len(first.tokens) == 60
         order: list[str] = []
         for window in windows:
@@ -371,12 +371,13 @@ def test_windows_are_whole_sentences_with_their_mentions_and_half_have_the_first
 
 def test_windows_are_fixed_by_seed_and_document() -> None:
     def texts(seed: int, doc_id: str) -> list[str]:
-        return [" ".join(each.tokens.text) for each in readings(whole(), "both", seed, doc_id)]
+        texts = TrainingTexts([], mentions="both", windows=True)
+        return [" ".join(each.tokens.text) for each in readings(whole(), texts, seed, doc_id, ENGLISH)]
 
     assert texts(0, "a") == texts(0, "a")
     assert texts(0, "a") != texts(1, "a")
     assert texts(0, "a") != texts(0, "b")
-    assert len([*readings(whole(), "both", None, "a")]) == 2
+    assert len([*readings(whole(), TrainingTexts([], mentions="both"), 0, "a", ENGLISH)]) == 2
 
 
 def test_mentions_of_the_parse_have_the_gold_of_their_span_or_head_or_are_alone() -> None:
@@ -386,14 +387,14 @@ def test_mentions_of_the_parse_have_the_gold_of_their_span_or_head_or_are_alone(
     mentions[0, 0] = 1
     kept = [i for i in range(len(gold)) if i not in (1, 2)]
     partly = Reading(given.tokens, mentions[kept], [gold[i] for i in kept], "ud2")
-    (found,) = readings(partly, "parse", None, "a")
+    (found,) = readings(partly, TrainingTexts([], mentions="parse"), 0, "a", ENGLISH)
     names = words(found)
     assert names[0] == ("the king", "king")
     assert names[3:5] == [("her", "queen"), ("the dog", "dog")]
     alone = [entity for _, entity in names[1:3]]
     assert len(set(alone)) == 2
     assert not set(alone) & set(gold)
-    (found,) = readings(partly, "parse", None, "a", partial=True)
+    (found,) = readings(partly, TrainingTexts([], mentions="parse", partial=True), 0, "a", ENGLISH)
     assert words(found) == [*names[:1], (names[1][0], None), (names[2][0], None), *names[3:]]
 
 

@@ -18,7 +18,7 @@ from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.scorers import load_scorer, score_documents
 from corefsample.scorers.log_linear import _kernels, _training as module
 from corefsample.scorers.log_linear._encoding import TemplateSet
-from corefsample.scorers.log_linear._examples import Example, examples_of
+from corefsample.scorers.log_linear._examples import Example, TrainingTexts, examples_of
 from corefsample.scorers.log_linear._feature_codes import Atom
 from corefsample.scorers.log_linear._model import AntecedentModel
 from corefsample.scorers.log_linear._training import held_out_figures, train
@@ -93,7 +93,7 @@ def test_the_likelihood_rises_with_each_pass() -> None:
 
 def test_further_texts_count_by_their_weight_and_have_a_flag_of_their_own() -> None:
     def trained(**options: Any) -> AntecedentModel:
-        further = [module.FurtherTexts(tales(6, first=30), **options)]
+        further = [TrainingTexts(tales(6, first=30), **options)]
         return train(tales(6), further=further, **{**QUICK, "orders": 2})
 
     alone = train(tales(6), **{**QUICK, "orders": 2})
@@ -101,8 +101,8 @@ def test_further_texts_count_by_their_weight_and_have_a_flag_of_their_own() -> N
     distances = [np.abs(model.weights - alone.weights).sum() for model in (light, heavy)]
     assert heavy.seen == {*alone.seen, *train(tales(6, first=30), **QUICK).seen}
     assert 0 < distances[0] < distances[1]
-    (full,) = examples_of(tales(1), heavy.vocabulary, SMALL, weight=0.25)
-    (partial,) = examples_of(tales(1), heavy.vocabulary, SMALL, partial=True)
+    (full,) = examples_of(TrainingTexts(tales(1), 0.25), heavy.vocabulary, SMALL, heavy.language)
+    (partial,) = examples_of(TrainingTexts(tales(1), partial=True), heavy.vocabulary, SMALL, heavy.language)
     assert (full.weight, full.doc.atoms[:, Atom.PARTIAL].any()) == (0.25, False)
     assert (partial.weight, partial.doc.atoms[:, Atom.PARTIAL].all()) == (1.0, True)
 
@@ -110,7 +110,8 @@ def test_further_texts_count_by_their_weight_and_have_a_flag_of_their_own() -> N
 def test_the_weight_of_a_text_multiplies_its_slopes() -> None:
     weights, gradients = np.random.default_rng(0).normal(size=1024).astype(np.float32), np.zeros((2, 1024), np.float32)
     for weight, gradient in zip((1.0, 0.25), gradients, strict=True):
-        (example,) = examples_of(tales(1), train(tales(1), **QUICK).vocabulary, SMALL, weight=weight)
+        model = train(tales(1), **QUICK)
+        (example,) = examples_of(TrainingTexts(tales(1), weight), model.vocabulary, SMALL, model.language)
         module._losses(example, weights, 3.0, gradient)
     np.testing.assert_allclose(gradients[1], 0.25 * gradients[0], atol=2e-4)  # small slopes are left out
     assert np.abs(gradients[0]).max() > 0.1
@@ -138,7 +139,8 @@ def expected_weights(
     documents: Sequence[AnnotatedDocument], epochs: int, orders: int, start: np.ndarray | None = None
 ) -> np.ndarray:
     """What `train` gives with seed 0 and no penalty: two documents per step, averages over the last pass or two."""
-    examples = examples_of(documents, train(documents, **QUICK).vocabulary, SMALL)
+    model = train(documents, **QUICK)
+    examples = examples_of(TrainingTexts(documents), model.vocabulary, SMALL, model.language)
     averages = []
     for number in range(orders):
         generator = np.random.Generator(np.random.Philox(0).jumped(number))
@@ -174,7 +176,7 @@ def test_training_is_adagrad_over_shuffled_pairs_of_documents(epochs: int, order
 def test_training_from_a_model_begins_with_its_weights_and_squares_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
     other = train(tales(4, first=50), **QUICK)
     other.provenance["attribution"] = "tales"
-    monkeypatch.setattr(module, "_english_model", lambda: other)
+    monkeypatch.setattr(module, "load_model", lambda _: other)
     model = train(tales(5), l2=0.0, link_weight=3.0, start="english", **QUICK)
     wanted = expected_weights(tales(5), 2, 1, other.weights)
     np.testing.assert_allclose(model.weights, wanted, atol=1.01 * np.abs(wanted).max() / 127)
