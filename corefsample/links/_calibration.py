@@ -462,5 +462,5 @@ def compare_links(
     # The quantiles of the resamples are reflected about the difference: the basic interval.
     difference, (low, high) = ends[1] - ends[0], np.quantile(draws, (tail, 1.0 - tail), axis=1)
     lower, upper, sd = 2.0 * difference - high, 2.0 * difference - low, draws.std(axis=1, ddof=1)
-    figures = MEASURES, *ends, difference, lower, upper, sd
+    figures = MEASURES, ends[0], ends[1], difference, lower, upper, sd
     return PairedComparison(*figures, first.n_pairs, n_blocks, (n_bins[0], n_bins[1]), norm, level, n_resamples)
