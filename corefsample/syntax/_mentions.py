@@ -30,7 +30,7 @@ from corefsample.errors import ParameterError, ParameterHint
 from corefsample.languages._language import ENGLISH, Language, load_language
 from corefsample.syntax import _kernels
 from corefsample.syntax._codes import Label, Role, Upos
-from corefsample.syntax._paths import clause_partners, dependents_of
+from corefsample.syntax._paths import Dependents, clause_partners
 from corefsample.syntax._schemes import SCHEMES, schemes_of
 
 _CLOSING = frozenset([")", "]", "”", '"', "’", "''", "»"])
@@ -396,7 +396,7 @@ def cannot_link_pairs(
     language = language or load_language(ENGLISH)
     feats = tokens.extra.get("feats") or [""] * len(tokens)
     again = np.array([language.is_reflexive(tokens.text[token], feats[token]) for token in head], np.bool_)
-    by_governor, by_head = (dependents_of(each.tolist(), len(tokens)) for each in (governor, head))
+    by_governor, by_head = (Dependents(each, len(tokens)) for each in (governor, head))
     pairs: set[tuple[int, int]] = set()
     for token in {*governor.tolist()} - {-1}:
         below = by_governor[token]
@@ -405,7 +405,7 @@ def cannot_link_pairs(
         modifiers = [i for i in below if link[i] in _MODIFIERS]
         pairs.update((i, j) for i in subjects for j in objects)
         pairs.update((i, j) for i in by_head[token] for j in modifiers if _is_inside(mentions, j, i))
-    for same in by_head:
+    for same in map(by_head.__getitem__, {*head.tolist()}):
         pairs.update((i, j) for i in same for j in same if i != j and _is_inside(mentions, j, i))
     named = _named_countries(tokens, head, parse, language)
     names = {int(head[i]): min(codes) for i, codes in named.items()}

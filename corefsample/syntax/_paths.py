@@ -33,6 +33,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from corefsample._arrays import Ints32
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError
@@ -89,8 +91,8 @@ def clause_partners(tokens: Tokens, mentions: Ints32) -> dict[int, int]:
     return partners
 
 
-def dependents_of(heads: Iterable[int], n_tokens: int) -> list[list[int]]:
-    """Dependents of each token in text order, and those of -1, the roots, as the last list.
+class Dependents(dict[int, list[int]]):
+    """Dependents of each token in text order, and those of -1, the roots; a list is made when it is first used.
 
     Parameters
     ----------
@@ -99,10 +101,15 @@ def dependents_of(heads: Iterable[int], n_tokens: int) -> list[list[int]]:
     n_tokens
         Number of tokens.
     """
-    dependents: list[list[int]] = [[] for _ in range(n_tokens + 1)]
-    for dependent, head in enumerate(heads):
-        dependents[head].append(dependent)
-    return dependents
+
+    def __init__(self, heads: Ints32, n_tokens: int) -> None:
+        super().__init__()
+        self._by_head: list[int] = np.argsort(heads, kind="stable").tolist()
+        self._starts: list[int] = np.cumsum(np.bincount(heads + 2, minlength=n_tokens + 2)).tolist()
+
+    def __missing__(self, head: int) -> list[int]:
+        dependents = self[head] = self._by_head[self._starts[head + 1] : self._starts[head + 2]]
+        return dependents
 
 
 class ParseView:
@@ -129,15 +136,16 @@ class ParseView:
         self.tokens, self.scheme, self.language = tokens, scheme, language or load_language(ENGLISH)
         self.text, self.lemma, self.upos = tokens.text, tokens.lemma, tokens.upos
         self.heads: list[int] = tokens.head.tolist()
-        self.dependents = dependents_of(self.heads, len(tokens))
+        self.dependents = Dependents(tokens.head, len(tokens))
         names = {label: scheme.reads(label) or label for label in set(tokens.dep)}
         self.labels = [names[label] for label in tokens.dep]
         contrast, only = (frozenset(self.language.words.get(name, ())) for name in ("contrast", "only"))
+        denials = {text for text in set(self.text) if text.lower() in contrast}
         changed = {}
-        for token, label in enumerate(self.labels):
-            if label == "ccomp" and self._is_neighbour(token):
+        for token in [t for t, label in enumerate(self.labels) if label == "ccomp" or self.text[t] in denials]:
+            if self.labels[token] == "ccomp" and self._is_neighbour(token):
                 changed[token] = NEIGHBOUR
-            elif self.text[token].lower() in contrast and self.heads[token] >= 0 and self._is_contrast(token, only):
+            elif self.text[token] in denials and self.heads[token] >= 0 and self._is_contrast(token, only):
                 changed[token] = CONTRAST
         for token, label in changed.items():
             self.labels[token] = label

@@ -18,7 +18,7 @@ from corefsample._arrays import Ints32
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import InputError, ParameterError, ParameterHint
 from corefsample.languages._language import ENGLISH, load_language
-from corefsample.syntax._paths import ParseView, clause_partners, dependents_of, follow_each, leading_to
+from corefsample.syntax._paths import Dependents, ParseView, clause_partners, follow_each, leading_to
 from corefsample.syntax._schemes import SCHEMES, schemes_of
 from events.lexicon._file import OF
 from events.lexicon._lexicon import Lexicon, LexiconMatches
@@ -207,32 +207,39 @@ class ParseReading:
     ) -> None:
         self.scheme = scheme
         self._language = _resources(language or ENGLISH)
-        self._feats = tokens.extra.get("feats") or [""] * len(tokens)
+        self._feats = tokens.extra.get("feats")
         self.sentences = tokens.sent
         self.view = ParseView(tokens, SCHEMES[scheme], self._language)
         self.index = LemmaIndex(self.view, words)
-        self.by_head = dependents_of(mentions[:, 2].tolist(), len(tokens))  # mentions by the token that is their head
+        self.by_head = Dependents(mentions[:, 2], len(tokens))  # mentions by the token that is their head
         self._mentions = mentions
-        # Mentions by the tokens that describe them: a coordination is described by all its members, as are two names.
-        self._by_member = [*self.by_head]
-        partners = clause_partners(tokens, mentions)
-        for pair, partner in partners.items():  # a pair fills no role: its head has that of the first name alone
+        self._partners = clause_partners(tokens, mentions)
+        for pair in self._partners:  # a pair fills no role: its head has that of the first name alone
             head = int(mentions[pair, 2])
             self.by_head[head] = [mention for mention in self.by_head[head] if mention != pair]
-            self._by_member[partner] = [*self._by_member[partner], pair]
-        self._coordinations = {*partners}
-        first: dict[int, int] = {}
-        for token, label in enumerate(self.view.labels):
-            if label == "conj":
-                first[token] = first.get(self.view.heads[token], self.view.heads[token])
-                whole = [mention for mention in self._by_member[first[token]] if mentions[mention, 1] > token]
-                if len(whole) < len(self._by_member[first[token]]):  # the first member is a mention by itself
-                    self._by_member[token] = self._by_member[token] + whole
-                    self._coordinations.update(whole)
         self._described: dict[tuple[str, ...], _Descriptions] = {}
         self._with_inferred: dict[tuple[tuple[str, ...], bool], _Descriptions] = {}
         self._apart: tuple[Ints32, int, Ints32] | None = None
         self._learned: dict[TriggerModel, tuple[dict[int, str], Singles]] = {}
+
+    @cached_property
+    def _members(self) -> tuple[Dependents, set[int]]:
+        """Mentions by the tokens that describe them, and the mentions that are coordinations.
+
+        A coordination is described by all its members, as are two names of one clause.
+        """
+        mentions, heads = self._mentions, self.view.heads
+        by_member, coordinations = Dependents(mentions[:, 2], len(heads)), {*self._partners}
+        for pair, partner in self._partners.items():
+            by_member[partner] = [*by_member[partner], pair]
+        first: dict[int, int] = {}
+        for token in [token for token, label in enumerate(self.view.labels) if label == "conj"]:
+            first[token] = first.get(heads[token], heads[token])
+            whole = [mention for mention in by_member[first[token]] if mentions[mention, 1] > token]
+            if len(whole) < len(by_member[first[token]]):  # the first member is a mention by itself
+                by_member[token] = by_member[token] + whole
+                coordinations.update(whole)
+        return by_member, coordinations
 
     @cached_property
     def predicates(self) -> PredicateFeatures:
@@ -286,7 +293,7 @@ class ParseReading:
                 actor_sets[mention] = actor_sets.get(mention, frozenset()) | {descriptions.codes[number]}
             mentions_by_actors: dict[tuple[frozenset[str], bool], list[int]] = {}
             for mention, codes in actor_sets.items():
-                mentions_by_actors.setdefault((codes, mention in self._coordinations), []).append(mention)
+                mentions_by_actors.setdefault((codes, mention in self._members[1]), []).append(mention)
             # "Britain and France" is neither, but "British troops" may be among "British and French troops".
             pairs = [
                 pair
@@ -310,7 +317,7 @@ class ParseReading:
         return self._apart
 
     def _is_reflexive(self, token: int) -> bool:
-        return self._language.is_reflexive(self.view.text[token], self._feats[token])
+        return self._language.is_reflexive(self.view.text[token], self._feats[token] if self._feats else "")
 
     def described(self, paths: tuple[str, ...], names: LexiconMatches) -> _Descriptions:
         """Descriptions that hold in all samples, computed once for all rules with the same paths."""
@@ -364,7 +371,7 @@ class ParseReading:
         words: dict[tuple[int, str], int] = {}
         for token in sorted(codes, reverse=True):  # the first token of an actor replaces later ones
             for head in leading_to(paths, self.view, token):
-                for mention in self._by_member[head]:
+                for mention in self._members[0][head]:
                     words |= {(mention, code): token for code in codes[token].split(OF)}
         return words
 
