@@ -254,6 +254,7 @@ class Step:
 
 # Conditions at the beginning of a path as they are written, their tests, and the steps.
 Path = tuple[str, tuple[Test, ...], tuple[Step, ...]]
+PathGroups = tuple[tuple[str, tuple[str, ...]], ...]  # names of groups, and their paths
 # Paths with the same last steps: the tests of those that begin here, and the steps before with the paths that have
 # them, by what is written.
 _Node = tuple[dict[str, tuple[Test, ...]], dict[str, tuple[Step, Any]]]
@@ -276,7 +277,7 @@ def path_labels(path: str) -> tuple[str, ...]:
 def follow(path: str, view: ParseView, start: int) -> Iterable[int]:
     """Distinct tokens at which a path from token `start` ends, in no particular order."""
     _, tests, steps = compiled_path(path)
-    if not all(test(view, start) for test in tests):
+    if tests and not all(test(view, start) for test in tests):
         return ()
     here = {start}
     for step in steps:
@@ -289,6 +290,12 @@ def follow(path: str, view: ParseView, start: int) -> Iterable[int]:
 def passable(paths: tuple[str, ...], view: ParseView, start: int) -> tuple[str, ...]:
     """Paths of which the first step has a label that fits from token `start`: most paths fail there."""
     return _passable(paths, view.labels[start], view.below(start))
+
+
+@lru_cache(maxsize=2**14)
+def passable_each(groups: PathGroups, label: str, below: frozenset[str]) -> PathGroups:
+    """The groups of paths with the paths that are `passable` from a token, by its label and the labels below it."""
+    return tuple((name, left) for name, paths in groups if (left := _passable.__wrapped__(paths, label, below)))
 
 
 @lru_cache(maxsize=2**14)
@@ -356,14 +363,16 @@ def _reached(step: Step, view: ParseView, here: set[int]) -> set[int]:
     reached: set[int] = set()
     frontier = here
     while frontier:
-        arrived = set()
+        arrived: set[int] = set()
         for token in frontier:
             if step.up:
                 head = view.heads[token]
                 candidates: Sequence[int] = (head,) if head >= 0 and step.fits(view.labels[token]) else ()
             else:
                 candidates = [d for d in view.dependents[token] if step.fits(view.labels[d])]
-            arrived |= {c for c in candidates if all(test(view, c) for test in step.tests)}
+            if step.tests:
+                candidates = [c for c in candidates if all(test(view, c) for test in step.tests)]
+            arrived.update(candidates)
         frontier = arrived - reached if step.repeats else set()
         reached |= arrived
     return reached

@@ -35,6 +35,7 @@ from events.matching._trigger_model import (
     TriggerModel,
     load_trigger_model,
 )
+from events.rules._conditions import holding
 from events.rules._format import NEAR
 from events.rules._rules import BY_RULES, Frame, Phrase, Rule
 
@@ -529,10 +530,9 @@ class RuleReading:
         self._frames: list[str] = []
         self._excluded: list[tuple[int, tuple[str, ...]]] = []
         reached = {(c.token, r) for c in self.candidates for r, ends in enumerate(c.ends) if ends}
+        conditions = tuple((name, rule.conditions[name].paths[parse.scheme]) for name in rule.unless)
         for token, instances in sorted(by_token.items()):
-            excluding_conditions = tuple(
-                name for name in rule.unless if rule.conditions[name].holds(parse.view, token, parse.scheme)
-            )
+            excluding_conditions = holding(conditions, parse.view, token)
             chance = 1.0
             if token in similar:
                 chance = self.chances[token] = 0.0 if excluding_conditions else similar[token]

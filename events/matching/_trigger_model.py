@@ -16,6 +16,7 @@ from functools import lru_cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from io import BytesIO
+from itertools import chain
 from math import exp, log
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -90,7 +91,7 @@ class PredicateFeatures:
     def __init__(self, view: ParseView, sentences: Sequence[int]) -> None:
         self._view, self._sentences = view, sentences
         self._lemmas = [lemma.lower() for lemma in view.lemma]
-        self._word_rows: dict[tuple[TriggerModel, int], set[int | None]] = {}  # of weights of the words of a sentence
+        self._word_rows: dict[tuple[TriggerModel, int], set[int]] = {}  # of weights of the words of a sentence
         self._vectors: dict[int, tuple[int, Singles]] = {}  # of words by sentence, with its first token
         self._scores: dict[TriggerModel, dict[int, Singles]] = {}
 
@@ -155,12 +156,12 @@ class PredicateFeatures:
             scores.update(zip(new, summed, strict=True))
         return np.array([scores[token] for token in tokens]).reshape(len(tokens), model.weights.shape[1])
 
-    def _rows(self, model: TriggerModel, token: int) -> set[int | None]:
-        """Rows of the weights of the features of a predicate; None for features without one."""
+    def _rows(self, model: TriggerModel, token: int) -> set[int]:
+        """Rows of the weights of the features of a predicate."""
         key = model, self._sentences[token]
         if key not in self._word_rows:
-            self._word_rows[key] = {*map(model.row, self._words(self._sentences[token]))}
-        return {*map(model.rows.get, map(feature_hash, self._around(token)))} | self._word_rows[key]
+            self._word_rows[key] = model.rows_of(self._words(self._sentences[token]))
+        return self._word_rows[key].union(model.rows_of(self._around(token)))
 
 
 @lru_cache(maxsize=4)
@@ -244,20 +245,23 @@ class TriggerModel:
             of_rule.append(TRIGGER + event_type)
         if not columns:
             return 0.0
-        rows = {self.row(feature) for feature in of_rule} - {None}
-        z = predicates.scores(self, [token])[0] + sum(self.weights[row] for row in rows)
+        z = predicates.scores(self, [token])[0] + sum(self.weights[row] for row in self.rows_of(of_rule))
         return 1.0 / (1.0 + exp(-float(z[columns].sum())))
 
     def row(self, feature: str) -> int | None:
         """Row of a feature's weights; None if it has none."""
         return self.rows.get(feature_hash(feature))
 
-    def summed(self, rows: Sequence[set[int | None]]) -> Singles:
-        """Sums of the weights of each set of rows, of which None has no weight: float32 (n_sets, n_types + 1)."""
-        counted = [sorted(row for row in of_set if row is not None) for of_set in rows]
+    def rows_of(self, features: Iterable[str]) -> set[int]:
+        """Rows of the weights of the features that have any."""
+        return {row for row in map(self.rows.get, map(feature_hash, features)) if row is not None}
+
+    def summed(self, rows: Sequence[set[int]]) -> Singles:
+        """Sums of the weights of each set of rows: float32 (n_sets, n_types + 1)."""
+        counted = [*map(sorted, rows)]
         lengths = np.array([len(of_set) for of_set in counted])
         result = np.zeros((len(rows), self.weights.shape[1]), np.float32)
-        weights = self.weights.take(np.concatenate([np.array(of_set, np.intp) for of_set in counted]), axis=0)
+        weights = self.weights.take(np.fromiter(chain.from_iterable(counted), np.intp, lengths.sum()), axis=0)
         starts = (np.cumsum(lengths) - lengths)[lengths > 0]
         result[lengths > 0] = np.add.reduceat(weights, starts, axis=0)
         return result

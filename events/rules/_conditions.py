@@ -17,7 +17,7 @@ import msgspec
 
 from corefsample.errors import InputError, ParameterError
 from corefsample.languages._language import ENGLISH, load_language
-from corefsample.syntax._paths import ParseView, follow, passable, path_labels
+from corefsample.syntax._paths import ParseView, PathGroups, follow, passable, passable_each, path_labels
 from corefsample.syntax._schemes import LISTED, SCHEMES, WORDS, with_words
 from events._yaml_file import read_yaml, typed
 
@@ -51,6 +51,12 @@ class Condition:
 
 
 Conditions = Mapping[str, Condition]  # by name
+
+
+def holding(conditions: PathGroups, view: ParseView, trigger: int) -> tuple[str, ...]:
+    """Names of the conditions that hold for a trigger, given their paths in the scheme of the view."""
+    possible = passable_each(conditions, view.labels[trigger], view.below(trigger))
+    return tuple(name for name, paths in possible if any(follow(path, view, trigger) for path in paths))
 
 
 class ConditionsFile(msgspec.Struct, forbid_unknown_fields=True):
