@@ -75,6 +75,13 @@ def integers_32(name: str, values: np.typing.ArrayLike) -> Ints32:
     return narrow
 
 
+def require(name: str, good: object, rule: str, actual: object) -> None:
+    """Raise if a parameter is not good: ``name rule, got actual``, a text or the representation of a value."""
+    if not good:
+        text = actual if isinstance(actual, str) else shown(actual)
+        raise ParameterError(f"{rule}, got {text}", parameter=name)
+
+
 def require_all(name: str, values: np.typing.NDArray[Any], good: Bools, rule: str) -> None:
     """Raise for the first value of an array that is not good, with its index: ``name[i][k] must rule, got value``."""
     if not good.all():

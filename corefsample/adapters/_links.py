@@ -94,9 +94,8 @@ def links_from_top(
         rule = f"scores and antecedents must have one row per {row} ({n_rows})"
         raise ParameterError(f"{rule}, got {values.shape[0]} and {indices.shape[0]}")
     extra = values.shape[1] - indices.shape[1]
-    if extra not in n_new:
-        rule = f"must have {' or '.join(map(str, n_new))} more columns than antecedents, in front, for NEW"
-        raise ParameterError(f"{rule}, got {values.shape[1]} and {indices.shape[1]}", parameter="scores")
+    rule = f"must have {' or '.join(map(str, n_new))} more columns than antecedents, in front, for NEW"
+    _checks.require("scores", extra in n_new, rule, f"{values.shape[1]} and {indices.shape[1]}")
     new = np.logaddexp.reduce(values[:, :extra], axis=1)
     require_new("scores", new, "begin")
     values = values[:, extra:]

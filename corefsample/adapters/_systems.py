@@ -94,9 +94,8 @@ def from_fastcoref(
         raise ParameterError(f"must be a CorefResult of fastcoref, got {type(result).__name__}", parameter="result")
     scores = _links.float_matrix("coref_logit", result.coref_logit)
     n_rows = scores.shape[0]
-    if scores.shape[1] != n_rows + 1:
-        rule = "must have one column more than rows, the last for NEW"
-        raise ParameterError(f"{rule}, got shape {scores.shape}", parameter="coref_logit")
+    rule = "must have one column more than rows, the last for NEW"
+    _checks.require("coref_logit", scores.shape[1] == n_rows + 1, rule, f"shape {scores.shape}")
     _links.require_new("coref_logit", scores[:, n_rows], "end")
     links = _links.links_from_square("coref_logit", scores[:, :n_rows], scores[:, n_rows])
     characters_of_row: dict[int, list[int]] = {}
@@ -124,8 +123,7 @@ def _token_spans(text: Any, tokens: Any, offsets: Any, characters: Ints) -> tupl
             _require_same("text", text, tokens.text)
             offsets = offsets or [(word.idx, word.idx + len(word.text)) for word in tokens]
         tokens = spacy_tokens(tokens)
-    if not isinstance(tokens, Tokens | None):
-        raise ParameterError(f"must be a spaCy Doc or Tokens, got {type(tokens).__name__}", parameter="tokens")
+    _checks.require("tokens", isinstance(tokens, Tokens | None), "must be a spaCy Doc or Tokens", type(tokens).__name__)
     if not isinstance(text, str):
         if tokens is not None:
             _require_same("words", [str(word) for word in text], list(tokens.text))
@@ -143,9 +141,8 @@ def _token_spans(text: Any, tokens: Any, offsets: Any, characters: Ints) -> tupl
 
 
 def _require_same(unit: str, model_input: Any, tokens: Any) -> None:
-    if model_input != tokens:
-        rule = f"must be of the {unit} that fastcoref read ({shown(model_input)})"
-        raise ParameterError(f"{rule}, got {shown(tokens)}", parameter="tokens")
+    rule = f"must be of the {unit} that fastcoref read ({shown(model_input)})"
+    _checks.require("tokens", model_input == tokens, rule, shown(tokens))
 
 
 def from_e2e(
@@ -290,8 +287,7 @@ def from_corpipe(
     lengths = _checks.integers("sentence_lengths", sentence_lengths)
     previous = _checks.integers("n_previous", n_previous)
     for name, values in (("mentions", mentions), ("n_previous", previous), ("sentence_lengths", lengths)):
-        if len(values) != len(charts):
-            raise ParameterError(f"must have one entry per chart ({len(charts)}), got {len(values)}", parameter=name)
+        _checks.require(name, len(values) == len(charts), f"must have one entry per chart ({len(charts)})", len(values))
     n_mentions = sum(map(len, mentions))
     square, bounds = np.full((n_mentions, n_mentions), -np.inf), np.empty((n_mentions, 2), np.int64)
     first = offset = 0  # mention and token with which a sentence begins
@@ -374,9 +370,8 @@ def recorded_stanza_scores(source: Any) -> Iterator[list[StanzaScores]]:
     """
     processor = getattr(source, "processors", {}).get("coref", source)
     model = getattr(processor, "_model", processor)
-    if not hasattr(model, "rough_scorer"):
-        rule = "must be a Stanza pipeline with the processor coref, that processor or its model"
-        raise ParameterError(f"{rule}, got {type(source).__name__}", parameter="source")
+    rule = "must be a Stanza pipeline with the processor coref, that processor or its model"
+    _checks.require("source", hasattr(model, "rough_scorer"), rule, type(source).__name__)
     records: list[StanzaScores] = []
     antecedents: list[Any] = []
     has_own_run, original = "run" in vars(model), model.run
@@ -459,8 +454,7 @@ def from_stanza(
     ParameterError
         If an array has another shape than described, a score is NaN or +inf, or a span does not contain its head.
     """
-    if not hasattr(document, "sentences"):
-        raise ParameterError(f"must be a Stanza Document, got {type(document).__name__}", parameter="document")
+    _checks.require("document", hasattr(document, "sentences"), "must be a Stanza Document", type(document).__name__)
     if isinstance(scores, StanzaScores):
         spans = scores.spans if spans is None else spans
         scores = scores[:2]
@@ -528,8 +522,7 @@ def from_spacy_experimental(
     ParameterError
         If an array has another shape, a score is NaN or +inf, or a span does not contain its head.
     """
-    if not is_spacy_doc(doc):
-        raise ParameterError(f"must be a spaCy Doc, got {type(doc).__name__}", parameter="doc")
+    _checks.require("doc", is_spacy_doc(doc), "must be a spaCy Doc", type(doc).__name__)
     tokens = spacy_tokens(doc)
     if prediction is None and len(tokens) < 2:
         prediction = np.zeros((len(tokens), 1)), np.zeros((len(tokens), 0), np.int64)

@@ -273,8 +273,7 @@ def _bin_ends(words: Words, bin_size: int | None, n_bins: int | None, strategy: 
         return ends[np.diff(ends, prepend=0) > 0]
     n_pairs = words.shape[0]
     number = 0 if n_bins is None else _checks.whole("n_bins", n_bins, 1)
-    if number > n_pairs:
-        raise ParameterError(f"must be at most the number of pairs ({n_pairs}), got {n_bins}", parameter="n_bins")
+    _checks.require("n_bins", number <= n_pairs, f"must be at most the number of pairs ({n_pairs})", n_bins)
     size = default_bin_size(n_pairs) if bin_size is None else _checks.whole("bin_size", bin_size, 1)
     ends = np.empty(number or min(n_pairs // size + 1, n_pairs), np.int64)
     return ends[: adaptive_ends(words, size, number, ends)].copy()

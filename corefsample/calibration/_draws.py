@@ -18,7 +18,6 @@ from corefsample import _checks
 from corefsample._arrays import Floats, Ints
 from corefsample.calibration._binning import BlockBins, ReliabilityBins
 from corefsample.calibration._validation import Norm, checked_norm, generator
-from corefsample.errors import ParameterError
 
 # Numbers in one array of a chunk: half a MiB, which fits into the processor's caches.
 CHUNK = 2**16
@@ -287,5 +286,4 @@ def matched_sums(mean: Floats, variance: Floats, n_resamples: int, rng: np.rando
 def require_blocks(blocks: BlockBins) -> None:
     """Raise ParameterError unless at least 2 blocks have pairs."""
     n_filled = int(blocks.n.any(axis=1).sum())
-    if n_filled < 2:
-        raise ParameterError(f"must be at least 2 with pairs, got {n_filled}", parameter="blocks")
+    _checks.require("blocks", n_filled >= 2, "must be at least 2 with pairs", n_filled)

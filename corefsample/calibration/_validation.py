@@ -82,8 +82,7 @@ def require_pairs(q: Floats, y: np.typing.NDArray[Any], names: tuple[str, str] =
 def coded(name: str, ids: np.typing.ArrayLike, n: int, reference: str = "q") -> tuple[Ints32, tuple[Any, ...]]:
     """Number ids in the order of their names: int32 (n,) codes, and the names, ascending."""
     array = np.asarray(ids)
-    if array.ndim != 1:
-        raise ParameterError(f"must be ids in one dimension, got {array.ndim} dimensions", parameter=name)
+    _checks.require(name, array.ndim == 1, "must be ids in one dimension", f"{array.ndim} dimensions")
     require_length(name, array, n, reference)
     codes, distinct = pd.factorize(array)
     missing = np.flatnonzero(codes < 0)

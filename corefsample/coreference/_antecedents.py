@@ -128,9 +128,8 @@ class AntecedentDistribution(ByValue, Result):
         """
         antecedents = list(_checks.elements("antecedents", antecedents, Sequence, np.ndarray))
         scores = list(_checks.elements("scores", scores, Sequence, np.ndarray))
-        if len(antecedents) != len(scores):
-            rule = f"must have one list per mention, as antecedents has ({len(antecedents)})"
-            raise ParameterError(f"{rule}, got {len(scores)}", parameter="scores")
+        rule = f"must have one list per mention, as antecedents has ({len(antecedents)})"
+        _checks.require("scores", len(antecedents) == len(scores), rule, len(scores))
         lengths = [len(row) for row in antecedents]
         for i, row in enumerate(scores):
             if len(row) != lengths[i]:
@@ -172,9 +171,8 @@ class AntecedentDistribution(ByValue, Result):
         if not ends or (starts[1:] < starts[:-1]).any():
             rule = f"must rise from 0 to the number of candidates ({candidates.shape[0]})"
             raise ParameterError(f"{rule}, got {shown(starts.tolist())}", parameter="indptr")
-        if candidates.shape != log_scores.shape:
-            rule = f"must be as long as antecedents ({candidates.size})"
-            raise ParameterError(f"{rule}, got {log_scores.size}", parameter="scores")
+        rule = f"must be as long as antecedents ({candidates.size})"
+        _checks.require("scores", candidates.shape == log_scores.shape, rule, log_scores.size)
         _checks.at_most("n_mentions", starts.shape[0] - 1, _checks.MAX_MENTIONS)
         if not _kernels.in_order(starts, candidates, log_scores):
             for fault in candidate_faults(np.array([0, starts.shape[0] - 1]), starts, candidates, log_scores).values():

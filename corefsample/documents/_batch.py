@@ -242,14 +242,10 @@ class DocumentBatch:
         """Lists of each token column by name; the list of a document without tokens is empty."""
         return dict(zip(TOKEN_COLUMNS, self.table.column("tokens").flatten(), strict=True))
 
-    def token_strings(self, name: str) -> pa.DictionaryArray:
-        """Flat strings of one token column: text, lemma, upos or dep."""
-        return flat_lists(self.token_lists[name])[1].dictionary_encode()
-
     def token_words(self, name: str) -> tuple[np.typing.NDArray[np.object_], Ints]:
         """Distinct strings that include all strings of a token column, and the index of each token's string."""
         if name not in self._words:
-            encoded = self.token_strings(name)
+            encoded = flat_lists(self.token_lists[name])[1].dictionary_encode()
             # NumPy would convert narrower indices at each use. A null is in a document that its check rejects.
             indices = encoded.indices.fill_null(-1).to_numpy().astype(np.int64)
             self._words[name] = np.array(encoded.dictionary.to_pylist(), np.object_), indices

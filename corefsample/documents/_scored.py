@@ -33,8 +33,7 @@ _GOLDEN_ANGLE = 137.508  # degrees: successive hues are far apart for any number
 
 def require_one_each(name: str, length: int, noun: str, expected: int, item: str = "entry") -> None:
     """Raise if a field does not have the expected number of entries: one per mention, or per sentence."""
-    if length != expected:
-        raise ParameterError(f"must have one {item} per {noun} ({expected}), got {length}", parameter=name)
+    _checks.require(name, length == expected, f"must have one {item} per {noun} ({expected})", length)
 
 
 def day_of(value: object) -> datetime.date | None:
@@ -71,8 +70,7 @@ class BaseDocument(ByValue):
         object.__setattr__(self, "mentions", mentions)
         object.__setattr__(self, "date", day_of(self.date))
         for name in FIELDS:
-            if name in self.metadata:
-                raise ParameterError(f"must contain no field of the document, got {name!r}", parameter="metadata")
+            _checks.require("metadata", name not in self.metadata, "must contain no field of the document", repr(name))
 
     @property
     def n_mentions(self) -> int:

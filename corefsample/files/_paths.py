@@ -8,7 +8,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 from urllib.parse import unquote
 
-from corefsample.errors import CorefsampleError, InputError, ParameterError, shown
+from corefsample import _checks
+from corefsample.errors import CorefsampleError, InputError
 from corefsample.files._remote import expanded, is_url, opened, stored, without_credentials
 
 PathLike = str | os.PathLike[str]
@@ -46,13 +47,9 @@ def path_list(inputs: PathLike | Iterable[PathLike]) -> list[str]:
     ParameterError
         If `inputs` are not names of files.
     """
-    paths: list[Any] = (
-        [inputs] if isinstance(inputs, (str, os.PathLike)) or not isinstance(inputs, Iterable) else [*inputs]
-    )
-    for path in paths:
-        if not isinstance(path, (str, os.PathLike)):
-            raise ParameterError(f"must be names of files, got {shown(path)}", parameter="inputs")
-    return [os.fspath(path) for path in paths]
+    is_single = isinstance(inputs, (str, os.PathLike)) or not isinstance(inputs, Iterable)
+    paths: Any = [inputs] if is_single else inputs
+    return [_checks.path("inputs", path) for path in paths]
 
 
 def suffix_hint(path: str) -> str | None:

@@ -104,8 +104,7 @@ def label_codes(name: str, labels: Labels | None) -> Ints:
     """Number the labels from 0, None as -1; raise unless they are whole numbers, strings and None."""
     if hasattr(labels, "__array__"):
         array = np.asarray(labels)
-        if array.ndim != 1:
-            raise ParameterError(f"must be of one dimension, got {array.ndim}", parameter=name)
+        _checks.require(name, array.ndim == 1, "must be of one dimension", array.ndim)
         if array.dtype.kind in "iu":
             return np.unique(array, return_inverse=True)[1].astype(np.int64)
         labels = array.tolist()
@@ -180,8 +179,7 @@ def _occurrences(name: str, spans: npt.ArrayLike, n_mentions: int) -> list[tuple
     if array.ndim != 2 or array.shape[1] not in (2, 3) or array.dtype.kind not in "iu":
         rule = "must be pairs of start and end, or triples with a head"
         raise ParameterError(f"{rule}, got an array of shape {array.shape} of {array.dtype}", parameter=name)
-    if array.shape[0] != n_mentions:
-        raise ParameterError(f"must be as many as the labels ({n_mentions}), got {array.shape[0]}", parameter=name)
+    _checks.require(name, array.shape[0] == n_mentions, f"must be as many as the labels ({n_mentions})", array.shape[0])
     before: dict[tuple[int, int], int] = {}
     occurrences = []
     for start, end in array[:, :2].tolist():

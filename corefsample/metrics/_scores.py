@@ -215,9 +215,8 @@ def corpus_posterior(documents: Iterable[ScoreSamples]) -> ScoreSamples:
         first = first or posterior
         for name in ("metric", "part", "level", "singletons", "n_samples"):
             expected, actual = getattr(first, name), getattr(posterior, name)
-            if expected != actual:
-                rule = f"must have the same {name} ({expected})"
-                raise ParameterError(f"{rule}, got {actual} for {posterior.doc_id!r}", parameter="documents")
+            rule = f"must have the same {name} ({expected})"
+            _checks.require("documents", expected == actual, rule, f"{actual} for {posterior.doc_id!r}")
         if posterior.doc_id in doc_ids:
             raise ParameterError(f"must have unique doc_ids, got {posterior.doc_id!r} twice", parameter="documents")
         doc_ids.add(posterior.doc_id)
@@ -351,9 +350,8 @@ def corpus_scores(documents: Iterable[ClusteringScores]) -> ClusteringScores:
     singletons: bool | None = None
     hint = "clustering_scores(gold, labels) makes those of a document"
     for document in _checks.elements("documents", documents, ClusteringScores, hint=hint):
-        if singletons is not None and document.singletons != singletons:
-            rule = "must be scored all with or all without singletons"
-            raise ParameterError(f"{rule}, got both", parameter="documents")
+        rule = "must be scored all with or all without singletons"
+        _checks.require("documents", singletons in (None, document.singletons), rule, "both")
         singletons = document.singletons
         sums = {name: sums.get(name, 0.0) + counts for name, counts in document.counts.items()}
     if singletons is None:

@@ -13,7 +13,6 @@ import numpy as np
 
 from corefsample import _checks
 from corefsample._random import document_key
-from corefsample.errors import ParameterError
 from corefsample.parses import _transition_kernels
 from corefsample.parses._transition_kernels import Layers, Singles, States
 
@@ -127,9 +126,8 @@ class ParseSampler:
         components = list(getattr(nlp, "pipeline", ()))
         names = [name for name, _ in components]
         places = [place for place, (_, component) in enumerate(components) if isinstance(component, DependencyParser)]
-        if not places:
-            rule = "must have a transition parser (spaCy's parser)"
-            raise ParameterError(f"{rule}, got the components {', '.join(names) or 'none'}", parameter="nlp")
+        rule = "must have a transition parser (spaCy's parser)"
+        _checks.require("nlp", places, rule, f"the components {', '.join(names) or 'none'}")
         self._before, self._name, self._after = names[: places[-1]], names[places[-1]], names[places[-1] + 1 :]
         self._parser: Any = components[places[-1]][1]
         self._reader: Any = None  # reads the tokens at which states look: the model of any Doc
@@ -305,9 +303,8 @@ def parse_temperature(nlp: Language) -> float:
     ParameterError
         If `nlp` is not a spaCy pipeline.
     """
-    meta = getattr(nlp, "meta", None)
-    if not isinstance(meta, dict):
-        raise ParameterError(f"must be a spaCy pipeline, got {type(nlp).__name__}", parameter="nlp")
+    meta: Any = getattr(nlp, "meta", None)
+    _checks.require("nlp", isinstance(meta, dict), "must be a spaCy pipeline", type(nlp).__name__)
     name = f"{meta.get('lang')}_{meta.get('name')}"
     for package, temperature in PARSE_TEMPERATURES.items():
         if name == package or name.startswith(f"{package}_"):

@@ -286,14 +286,12 @@ class RecalibrationFitter:
             If the objective has no minimum, or `n_folds` or `seed` is outside its range.
         """
         n_folds = _checks.whole("n_folds", n_folds, 2)
-        if n_folds > self.n_documents:
-            rule = f"must be at most the number of documents with gold ({self.n_documents})"
-            raise ParameterError(f"{rule}, got {n_folds}", parameter="n_folds")
+        rule = f"must be at most the number of documents with gold ({self.n_documents})"
+        _checks.require("n_folds", n_folds <= self.n_documents, rule, n_folds)
         folds = self._folds(n_folds, seed)
         trained = [folds != fold for fold in range(n_folds)]
-        if any(not self._losses.n_terms[part].sum() > 0 for part in trained):
-            rule = f"must leave terms of the objective {self._losses.name} outside each fold"
-            raise ParameterError(f"{rule}, got {n_folds}", parameter="n_folds")
+        rule = f"must leave terms of the objective {self._losses.name} outside each fold"
+        _checks.require("n_folds", all(self._losses.n_terms[part].sum() > 0 for part in trained), rule, n_folds)
         fits, loss_after = [], np.empty(self.n_documents)
         for part in trained:
             overall = self._overall

@@ -197,8 +197,7 @@ class UncertainRecalibration:
         recalibration, effect = Recalibration.from_json(record["recalibration"]), None
         texts = {name: record[name] for name in ("base", "domain_field", "language") if record.get(name) is not None}
         for name, text in texts.items():
-            if not isinstance(text, str):
-                raise ParameterError(f"must be a text, got {text!r}", parameter=name)
+            _checks.require(name, isinstance(text, str), "must be a text", repr(text))
         if record.get("domain_effect") is not None:
             *sds, n_domains = json_fields("domain_effect", record["domain_effect"], (*BLOCKS, "n_domains"))
             for name, value in zip(BLOCKS, sds, strict=True):

@@ -568,9 +568,8 @@ class DocPosterior(HtmlTable):
         linked = entities == labels[i]
         if members == "together":
             together = (entities == entities[0]).all(axis=0)
-            if not together.any():
-                rule = "must be one entity in at least one sample"
-                raise ParameterError(f"{rule}, got none of {self.n_samples} samples", parameter="cluster")
+            rule = "must be one entity in at least one sample"
+            _checks.require("cluster", together.any(), rule, f"none of {self.n_samples} samples")
             hits = linked[0, together]
         else:
             hits = linked.any(axis=0) if members == "any" else linked.all(axis=0)

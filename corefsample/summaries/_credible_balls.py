@@ -12,7 +12,6 @@ from corefsample._arrays import Floats, Ints, Ints32, Result, pd
 from corefsample.calibration._validation import predictions
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._clusterings import canonical_labels
-from corefsample.errors import ParameterError, shown
 from corefsample.metrics._metric_counts import Labels, label_codes
 from corefsample.summaries import _expected_losses as expected_losses
 
@@ -149,9 +148,8 @@ def credible_ball(
     level = _checks.probability("level", level, below_one=True, above_zero=True)
     _checks.choice("distance", distance, DISTANCES)
     source_samples = expected_losses.summary_input(posterior)
-    if centre is not None and calibrated is not None:
-        rule = "must be left out with calibrated, whose balls have estimates as centres"
-        raise ParameterError(f"{rule}, got {shown(centre)}", parameter="centre")
+    rule = "must be left out with calibrated, whose balls have estimates as centres"
+    _checks.require("centre", centre is None or calibrated is None, rule, centre)
     if centre is None:
         labels = expected_losses.estimate_of(source_samples, distance).labels
     else:
@@ -166,9 +164,8 @@ def credible_ball(
         # Gold of one more document exceeds the depth of this rank with probability 1 - level at most.
         depths = np.sort(predictions("calibrated", calibrated))
         rank = int(np.ceil((depths.shape[0] + 1) * level - _TIE))
-        if rank > depths.shape[0]:
-            rule = f"must be of at least {int(np.ceil(level / (1.0 - level) - _TIE))} documents for level {level:g}"
-            raise ParameterError(f"{rule}, got {depths.shape[0]}", parameter="calibrated")
+        rule = f"must be of at least {int(np.ceil(level / (1.0 - level) - _TIE))} documents for level {level:g}"
+        _checks.require("calibrated", rank <= depths.shape[0], rule, depths.shape[0])
         n_needed = int(float(depths[rank - 1]) * n_samples + _TIE) + 1
     # A ball beyond all samples has all clusterings: VI is at most log n, the Binder loss below 1.
     largest = max(float(np.log(max(rows.shape[1], 1))) if distance == "vi" else 1.0, float(distances.max()))

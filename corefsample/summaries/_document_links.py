@@ -252,8 +252,7 @@ def cluster_probability(antecedents: AntecedentDistribution, mentions: Iterable[
     0.25
     """
     AntecedentDistribution.require(antecedents)
-    if not isinstance(mentions, Iterable):
-        raise ParameterError(f"must be a list of mentions, got {shown(mentions)}", parameter="mentions")
+    _checks.require("mentions", isinstance(mentions, Iterable), "must be a list of mentions", mentions)
     indices = [*mentions]
     members = np.sort(_checks.integers("mentions", np.asarray(indices) if indices else np.empty(0, np.int64)))
     n = antecedents.n_mentions

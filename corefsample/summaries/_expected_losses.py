@@ -124,9 +124,8 @@ def summary_input(
         if samples is None:
             return SummaryInput(posterior, clusterings.sample_clusterings(posterior) if draw else None)
         drawn = clustering_samples("samples", samples)
-        if drawn.n_mentions != posterior.n_mentions:
-            rule = f"must be of the same document, with {posterior.n_mentions} mentions"
-            raise ParameterError(f"{rule}, got {drawn.n_mentions}", parameter="samples")
+        rule = f"must be of the same document, with {posterior.n_mentions} mentions"
+        _checks.require("samples", drawn.n_mentions == posterior.n_mentions, rule, drawn.n_mentions)
         return SummaryInput(posterior, drawn)
     # A document or a path is neither, and gets the error of a distribution.
     if isinstance(posterior, str) or not isinstance(posterior, (clusterings.ClusteringSamples, np.ndarray, Sequence)):
@@ -233,10 +232,8 @@ def _input_for(
     """Input that a loss needs; raises if the loss is unknown, or `split_cost` is not in [0, 2] or not for this loss."""
     _checks.choice("loss", loss, LOSSES)
     _checks.at_least_zero("split_cost", split_cost)
-    if split_cost > 2.0:
-        raise ParameterError(f"must lie in [0, 2], got {split_cost!r}", parameter="split_cost")
-    if split_cost != 1.0 and loss in SCORES:
-        raise ParameterError(f"must be 1 for {loss}, got {split_cost!r}", parameter="split_cost")
+    _checks.require("split_cost", split_cost <= 2.0, "must lie in [0, 2]", repr(split_cost))
+    _checks.require("split_cost", split_cost == 1.0 or loss not in SCORES, f"must be 1 for {loss}", repr(split_cost))
     return summary_input(posterior, samples, draw=loss not in MARGINAL)
 
 
@@ -264,16 +261,12 @@ def losses_by_sample(source: SummaryInput, labels: Ints32, loss: Loss, split_cos
     if labels.shape[0] == 0:
         return np.zeros(source.drawn.n_samples)
     if loss in SCORES:
-        samples = source.drawn
+        samples, n_samples = source.drawn, source.drawn.n_samples
         if loss == "conll":
-            _checks.whole("samples.n_samples", samples.n_samples, 2)
-        # A posterior of scores needs two samples.
-        repeated = (
-            samples
-            if samples.n_samples > 1
-            else clusterings.ClusteringSamples(np.repeat(samples.labels, 2, axis=0), 0, "")
-        )
-        return 1.0 - metric_posterior(labels, repeated, metric=loss).values[: samples.n_samples]
+            _checks.whole("samples.n_samples", n_samples, 2)
+        if n_samples == 1:  # a posterior of scores needs two samples
+            samples = clusterings.ClusteringSamples(np.repeat(samples.labels, 2, axis=0), 0, "")
+        return 1.0 - metric_posterior(labels, samples, metric=loss).values[:n_samples]
     row = labels[None]
     sums = cell_sums(row, source.rows), cell_sums(row, row), source.own_sums
     return losses_of_sums(*sums, labels.shape[0], loss, split_cost)

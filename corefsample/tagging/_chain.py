@@ -193,13 +193,11 @@ class LinearChain(HtmlTable):
         rows = _valid_scores("unary", unary, 2)
         matrices = _valid_scores("pairwise", pairwise, 2, 3)
         n, n_tags = rows.shape
-        if n == 0 or n_tags == 0:
-            rule = "must have at least one token and one tag"
-            raise ParameterError(f"{rule}, got the shape {rows.shape}", parameter="unary")
+        rule = "must have at least one token and one tag"
+        _checks.require("unary", rows.size > 0, rule, f"the shape {rows.shape}")
         expected = (n_tags, n_tags) if matrices.ndim == 2 else (n - 1, n_tags, n_tags)
-        if matrices.shape != expected:
-            rule = f"must have the shape {(n_tags, n_tags)} or {(n - 1, n_tags, n_tags)}, as unary has {rows.shape}"
-            raise ParameterError(f"{rule}, got {matrices.shape}", parameter="pairwise")
+        rule = f"must have the shape {(n_tags, n_tags)} or {(n - 1, n_tags, n_tags)}, as unary has {rows.shape}"
+        _checks.require("pairwise", matrices.shape == expected, rule, matrices.shape)
         passes = Passes.of(np.array([0, n]), rows, _stack(matrices), np.empty((3, n, n_tags)))
         passes.require_sequence(0, n)
         return cls(rows, matrices, passes)
@@ -262,8 +260,7 @@ class LinearChain(HtmlTable):
             If there is not one tag for each token.
         """
         sequence = _checks.integers("tags", tags)
-        if sequence.shape != (self.n,):
-            raise ParameterError(f"must be one for each of {self.n} tokens, got {sequence.size}", parameter="tags")
+        _checks.require("tags", sequence.shape == (self.n,), f"must be one for each of {self.n} tokens", sequence.size)
         in_range = (sequence >= 0) & (sequence < self.n_tags)
         _checks.require_all("tags", sequence, in_range, f"be from 0 to {self.n_tags - 1}")
         scores = self.unary[np.arange(self.n), sequence]

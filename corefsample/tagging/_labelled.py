@@ -95,8 +95,7 @@ class LabelledChain:
         _checks.choice("unknown", unknown, ("raise", "outside"))
         if len(code) != chain.n_tags:
             raise ParameterError(f"must be as many as the chain has, {chain.n_tags}, got {len(code)}", parameter="tags")
-        if len(gold) != chain.n:
-            raise ParameterError(f"must be one tag per word ({chain.n}), got {len(gold)}", parameter="gold")
+        _checks.require("gold", len(gold) == chain.n, f"must be one tag per word ({chain.n})", len(gold))
         codes = np.array([code.get(tag, OUTSIDE) for tag in gold], np.int32)
         if unknown == "raise" and (codes == OUTSIDE).any():
             index = int(np.argmin(codes))
@@ -113,8 +112,7 @@ class LabelledChain:
 def tag_codes(tags: Sequence[str]) -> dict[str, int]:
     """Code of each tag; raises ParameterError if the names are not distinct."""
     codes = {tag: code for code, tag in enumerate(checked_texts("tags", tags))}
-    if len(codes) != len(tags):
-        raise ParameterError(f"must be distinct names, got {shown(tags)}", parameter="tags")
+    _checks.require("tags", len(codes) == len(tags), "must be distinct names", tags)
     return codes
 
 
@@ -148,7 +146,6 @@ def labelled_posteriors(
         tag for each word, or `unknown` is "raise" and the model does not have a gold tag. The error names the number of
         the sentence (from 0) and its document.
     """
-    _checks.choice("unknown", unknown, ("raise", "outside"))
     if not hasattr(model, "posterior"):
         raise ParameterError(f"must be a tagger, got {shown(model)}", parameter="model", hint="load_tagger(path)")
     for number, sentence in enumerate(_checks.elements("sentences", sentences, LabelledWords)):
@@ -199,8 +196,7 @@ class EventPairs(Result):
     def of(self, *events: Event) -> EventPairs:
         """The pairs of some of the events; raise if one is not among them."""
         for event in events:
-            if event not in self.events:
-                raise ParameterError(f"must be among {shown(self.events)}, got {event!r}", parameter="events")
+            _checks.require("events", event in self.events, f"must be among {shown(self.events)}", repr(event))
         is_selected = np.isin(self.codes, [self.events.index(event) for event in events])
         return EventPairs(
             self.q[is_selected],
@@ -347,8 +343,7 @@ class ChainRecalibration:
         ParameterError
             If a score would overflow.
         """
-        if not isinstance(chain, LinearChain):
-            raise ParameterError(f"must be a LinearChain, got {shown(chain)}", parameter="chain")
+        _checks.require("chain", isinstance(chain, LinearChain), "must be a LinearChain", chain)
         with np.errstate(over="ignore"):
             return LinearChain.from_scores(chain.unary / self.temperature, chain.pairwise / self.temperature)
 
@@ -429,8 +424,15 @@ def fit_chain_recalibration(
 
     def mean_loss(log_temperature: float) -> float:
         recalibration = ChainRecalibration(math.exp(log_temperature))
-        pairs = zip(map(recalibration.apply, chains), sequences, strict=True)
-        return math.fsum(_loss(chain, tags, objective) for chain, tags in pairs) / n_tokens
+        losses = []
+        for chain, tags in zip(map(recalibration.apply, chains), sequences, strict=True):
+            if objective == "likelihood":
+                losses.append(-chain.log_prob(tags))
+            else:
+                with np.errstate(divide="ignore"):
+                    log_probs = np.log(chain.marginals()[np.arange(chain.n), tags])
+                losses.append(-float(np.maximum(log_probs, _LEAST).sum()))
+        return math.fsum(losses) / n_tokens
 
     low, high = math.log(LIMITS[0]), math.log(LIMITS[1])
     minimum = minimize_scalar(mean_loss, bounds=(low, high), method="bounded", options={"xatol": 1e-6})
@@ -438,11 +440,3 @@ def fit_chain_recalibration(
     after = mean_loss(best)
     recalibration = ChainRecalibration(math.exp(best))
     return ChainRecalibrationFit(recalibration, objective, mean_loss(0.0), after, len(chains), n_tokens)
-
-
-def _loss(chain: LinearChain, tags: np.typing.NDArray[np.int64], objective: str) -> float:
-    if objective == "likelihood":
-        return -chain.log_prob(tags)
-    probs = chain.marginals()[np.arange(chain.n), tags]
-    with np.errstate(divide="ignore"):
-        return -float(np.maximum(np.log(probs), _LEAST).sum())

@@ -29,21 +29,6 @@ _FEW = 6  # heads of each token that the first search for the best tree is limit
 ROOT, NOT_DRAWN = -1, -2  # heads
 
 
-def checked_scores(values: np.typing.ArrayLike) -> Floats:
-    """New read-only float64 (n, n + 1), with -inf on the diagonal of heads, or raise."""
-    scores = _checks.numbers_in("scores", values, 2).astype(np.float64)
-    n = scores.shape[0]
-    if n < 1 or scores.shape[1] != n + 1:
-        raise ParameterError(f"must be (n, n + 1) with n at least 1, got shape {scores.shape}", parameter="scores")
-    scores[np.arange(n), np.arange(n) + 1] = -np.inf
-    _checks.require_all("scores", scores, scores < np.inf, "be finite or -inf")
-    within = (np.abs(scores) <= _LARGEST) | (scores == -np.inf)
-    _checks.require_all("scores", scores, within, f"be from -{_LARGEST:g} to {_LARGEST:g}, or -inf")
-    _require_tree(scores)
-    scores.flags.writeable = False
-    return scores
-
-
 def _require_tree(scores: Floats) -> None:
     """Raise if no token that may be the root can be reached from all tokens."""
     if np.isfinite(scores[:, 0]).any() and np.isfinite(scores[:, 1:]).sum() == scores.shape[0] * (len(scores) - 1):
@@ -104,7 +89,17 @@ class ArcDistribution(HtmlTable):
         array([[0.731, 0.   , 0.269],
                [0.269, 0.731, 0.   ]])
         """
-        return cls(checked_scores(scores))
+        array = _checks.numbers_in("scores", scores, 2).astype(np.float64)
+        n = array.shape[0]
+        shape = f"shape {array.shape}"
+        _checks.require("scores", n >= 1 and array.shape[1] == n + 1, "must be (n, n + 1) with n at least 1", shape)
+        array[np.arange(n), np.arange(n) + 1] = -np.inf
+        _checks.require_all("scores", array, array < np.inf, "be finite or -inf")
+        within = (np.abs(array) <= _LARGEST) | (array == -np.inf)
+        _checks.require_all("scores", array, within, f"be from -{_LARGEST:g} to {_LARGEST:g}, or -inf")
+        _require_tree(array)
+        array.flags.writeable = False
+        return cls(array)
 
     @property
     def n(self) -> int:
@@ -154,8 +149,7 @@ class ArcDistribution(HtmlTable):
             allowed.
         """
         tree = _checks.integers("heads", heads)
-        if tree.shape != (self.n,):
-            raise ParameterError(f"must be {self.n} heads, got {len(tree)}", parameter="heads")
+        _checks.require("heads", tree.shape == (self.n,), f"must be {self.n} heads", len(tree))
         _checks.require_all("heads", tree, (tree >= -1) & (tree < self.n), f"be from -1 to {self.n - 1}")
         if not is_tree(tree):
             return -np.inf

@@ -243,7 +243,7 @@ def _document(
         tokens=Tokens(
             text=text,
             lemma=[word if lemma == "-" else lemma for lemma, word in lemmas],
-            upos=[universal_tag(tag) for tag in columns["xpos"]],
+            upos=["_" if tag == "-" else _UNIVERSAL.get(tag, "X") for tag in columns["xpos"]],
             dep=["_"] * len(text),
             head=np.full(len(text), -1, np.int32),
             sent=sent,
@@ -322,6 +322,7 @@ _LATER = (
     (True, frozenset({"JJ", "JJR", "JJS", "RB", "QP", "DT", "WDT"})),
 )  # whether to search from the right, and for which children, if there is no noun
 
+# Universal part of speech of each English Penn tag.
 _UNIVERSAL = {
     tag: upos
     for upos, tags in {
@@ -344,14 +345,6 @@ _UNIVERSAL = {
     }.items()
     for tag in tags.split()
 }
-
-
-def universal_tag(tag: str) -> str:
-    """Universal part of speech of an English Penn tag, "X" for an unknown tag, "_" if the tag is missing.
-
-    Verbs are VERB, auxiliaries included, except modals; IN is ADP, also as a conjunction.
-    """
-    return "_" if tag == "-" else _UNIVERSAL.get(tag, "X")
 
 
 class Constituent(NamedTuple):

@@ -107,13 +107,12 @@ def _document(
                 comments.append(text)
         rows.add(block, n_comments, name, speaker, comments)
     date = None
-    for number, text in [dates[key] for key in DATE_KEYS if key in dates][:1]:
+    for key in [key for key in DATE_KEYS if key in dates][:1]:
+        number, text = dates[key]
         date = iso_date(text)
         if date is None:
-            key = next(key for key in DATE_KEYS if key in dates)
-            raise annotated.DocumentFaultError(
-                number, "", f"{key}: must be an ISO date (2024-05-31), got {shown(text)}"
-            )
+            reason = f"{key}: must be an ISO date (2024-05-31), got {shown(text)}"
+            raise annotated.DocumentFaultError(number, "", reason)
     fields = () if declared is None else tuple(declared.split("-"))
     fault = fault_of_fields(fields) if declared is not None else None
     if fault is not None:
