@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from corefsample._arrays import Bools, Floats, Ints, Ints32
-from corefsample.errors import ParameterError, shown
+from corefsample.errors import ParameterError, ParameterHint, shown
 
 MAX_SAMPLES = 10**8  # with so many samples, the error of a share is at most 0.00005
 MAX_MENTIONS = np.iinfo(np.int32).max
@@ -75,11 +75,11 @@ def integers_32(name: str, values: np.typing.ArrayLike) -> Ints32:
     return narrow
 
 
-def require(name: str, good: object, rule: str, actual: object) -> None:
+def require(name: str, good: object, rule: str, actual: object, *, hint: str | ParameterHint | None = None) -> None:
     """Raise if a parameter is not good: ``name rule, got actual``, a text or the representation of a value."""
     if not good:
         text = actual if isinstance(actual, str) else shown(actual)
-        raise ParameterError(f"{rule}, got {text}", parameter=name)
+        raise ParameterError(f"{rule}, got {text}", parameter=name, hint=hint)
 
 
 def require_all(name: str, values: np.typing.NDArray[Any], good: Bools, rule: str) -> None:

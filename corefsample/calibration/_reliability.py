@@ -299,8 +299,7 @@ def quantile_calibration(
     array([0.5, 0.5])
     """
     truth = _checks.floats("truths", truths)
-    if not truth.size:
-        raise ParameterError("must have at least one value, got none", parameter="truths")
+    _checks.require("truths", truth.size, "must have at least one value", "none")
     array = _checks.regular_array("samples", samples)
     if array.ndim != 2 or len(array) != len(truth) or not array.shape[1]:
         rule = f"must be a row of samples for each of {len(truth)} values"

@@ -45,8 +45,7 @@ def pair_arrays(
     elif labels.dtype != np.uint8:
         labels = labels.astype(np.float64 if labels.dtype.kind == "f" else np.int64, copy=False)
     require_length(names[1], labels, predictions.shape[0], names[0])
-    if predictions.shape[0] == 0:
-        raise ParameterError("must contain at least one prediction, got none", parameter=names[0])
+    _checks.require(names[0], predictions.size, "must contain at least one prediction", "none")
     return predictions, labels
 
 

@@ -174,7 +174,7 @@ class GroupCalibration(HtmlTable):
         return float(self.curve.bins.sum_y.sum() / self.curve.bins.n_pairs)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class LinkCalibration(HtmlTable):
     """Calibration of the link marginals of documents with gold.
 
@@ -194,10 +194,6 @@ class LinkCalibration(HtmlTable):
     bin_size: int
     level: float
     tables: LinkTables
-
-    def __repr__(self) -> str:
-        sizes = f"{self.tables.n_documents} documents, {len(self.groups)} groups"
-        return f"LinkCalibration({sizes}, norm={self.norm!r}, overall={self.overall!r})"
 
     @property
     def overall(self) -> GroupCalibration:

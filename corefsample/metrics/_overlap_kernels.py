@@ -49,7 +49,18 @@ def overlaps(
         row, size = responses[s], response_sizes[s]
         for t in range(N_TOTALS):
             totals[s, t] = 0.0
-        measure_response(row, singletons, size, totals[s])
+        total = totals[s]
+        size[:] = 0
+        for i in range(row.shape[0]):
+            if row[i] >= 0:
+                size[row[i]] += 1
+        for r in range(size.shape[0]):
+            if size[r] == 1 and not singletons:
+                size[r] = 0
+            if size[r] > 0:
+                total[RESPONSE_MENTIONS] += size[r]
+                total[RESPONSE_ENTITIES] += 1
+                total[RESPONSE_PAIRS] += size[r] * (size[r] - 1) / 2
         shared[:] = 0
         cell_of_label[:] = -1
         n_cells = 0
@@ -72,22 +83,6 @@ def overlaps(
         for r in range(shared.shape[0]):
             totals[s, SHARED_RESPONSE_PAIRS] += shared[r] * (shared[r] - 1) / 2
         totals[s, CELLS] = n_cells
-
-
-@inner_kernel
-def measure_response(row: Ints32, singletons: bool, size: Ints32, total: Floats) -> None:
-    """Count the mentions of each label of one response, and sum over its entities."""
-    size[:] = 0
-    for i in range(row.shape[0]):
-        if row[i] >= 0:
-            size[row[i]] += 1
-    for r in range(size.shape[0]):
-        if size[r] == 1 and not singletons:
-            size[r] = 0
-        if size[r] > 0:
-            total[RESPONSE_MENTIONS] += size[r]
-            total[RESPONSE_ENTITIES] += 1
-            total[RESPONSE_PAIRS] += size[r] * (size[r] - 1) / 2
 
 
 @inner_kernel

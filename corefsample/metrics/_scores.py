@@ -91,21 +91,14 @@ class ScoreSamples(HtmlTable):
         return float(self.values.std(ddof=1))
 
     @property
-    def interval(self) -> tuple[float, float]:
-        """Credible interval of the score: the equal-tailed quantiles of its samples."""
-        tail = (1.0 - self.level) / 2.0
-        lower, upper = np.quantile(self.values, [tail, 1.0 - tail]).tolist()
-        return lower, upper
-
-    @property
     def lower(self) -> float:
-        """Lower end of the credible interval."""
-        return self.interval[0]
+        """Lower end of the credible interval, which has the equal-tailed quantiles of the samples."""
+        return float(percentiles(self.values, self.level)[0])
 
     @property
     def upper(self) -> float:
         """Upper end of the credible interval."""
-        return self.interval[1]
+        return float(percentiles(self.values, self.level)[1])
 
     @property
     def mc_se(self) -> float:

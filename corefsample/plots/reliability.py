@@ -45,8 +45,7 @@ def reliability_axes(ax: Axes, curves: ReliabilityCurve | Mapping[str, Reliabili
     """
     style.require_axes(ax)
     curves = _by_name(curves)
-    if not curves:
-        raise ParameterError("must have at least one curve, got none", parameter="curves")
+    _checks.require("curves", curves, "must have at least one curve", "none")
     ax.plot([0, 1], [0, 1], color="0.45", linewidth=0.9, linestyle=(0, (4, 2)), zorder=1)
     ax.fill_between([0, 1], [0, 1], [1, 1], color="0.5", alpha=0.06, linewidth=0)
     note: dict[str, Any] = {"fontsize": 9, "color": "0.35", "transform": ax.transAxes}

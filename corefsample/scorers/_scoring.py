@@ -123,8 +123,7 @@ def score_documents(
         their rules; the place is the doc_id.
     """
     _checks.choice("mentions", mentions, protocol.MENTION_SOURCES)
-    if not hasattr(scorer, "score"):
-        raise ParameterError(f"must be a scorer, got {shown(scorer)}", parameter="scorer", hint="load_scorer()")
+    _checks.require("scorer", hasattr(scorer, "score"), "must be a scorer", shown(scorer), hint="load_scorer()")
     for document in _checks.elements("documents", documents, ScoredDocument, AnnotatedDocument, hint=_checks.READS):
         try:
             require_language(scorer, document.metadata)

@@ -189,13 +189,9 @@ def content_of(doc: Doc) -> Content:
     ParameterError
         If the Doc has none, or one of another version, of other words, or with invalid content.
     """
-    entry = doc.user_data.get(KEY)
-    if entry is None:
-        raise ParameterError(
-            "must have been scored by the component corefsample, got one without its posterior",
-            parameter="doc",
-            hint="a DocBin keeps it with store_user_data=True",
-        )
+    entry: Any = doc.user_data.get(KEY)
+    rule, hint = "must have been scored by the component corefsample", "a DocBin keeps it with store_user_data=True"
+    _checks.require("doc", entry is not None, rule, "one without its posterior", hint=hint)
     content = _CACHE.get(doc)
     if content is not None and content.entry is entry and content.n_tokens == len(doc):
         return content
@@ -211,12 +207,9 @@ def content_of(doc: Doc) -> Content:
     except (msgspec.ValidationError, ValueError, KeyError, OSError, zipfile.BadZipFile) as error:
         raise ParameterError(f"must be as it was stored, got: {error}", place=_PLACE) from None
     offsets = word_offsets(doc)
-    if len(offsets) != state.n_words or _words_hash(doc, offsets) != state.words:
-        raise ParameterError(
-            f"must have the words that were scored ({state.n_words}), got others ({len(offsets)})",
-            parameter="doc",
-            hint="score the Doc again",
-        )
+    same = len(offsets) == state.n_words and _words_hash(doc, offsets) == state.words
+    rule = f"must have the words that were scored ({state.n_words})"
+    _checks.require("doc", same, rule, f"others ({len(offsets)})", hint="score the Doc again")
     mentions.flags.writeable = False
     outside = ((mentions < 0) | (mentions > len(offsets))).any()
     if len(mentions) != distribution.n_mentions or outside or (mentions[:, 0] >= mentions[:, 1]).any():
@@ -559,8 +552,7 @@ class DocPosterior(HtmlTable):
         _checks.choice("members", members, MEMBERS)
         i = self.number(mention)
         members_of_cluster = sorted({self.number(each) for each in cluster} - {i})
-        if not members_of_cluster:
-            raise ParameterError("must have a mention other than the one that joins, got none", parameter="cluster")
+        _checks.require("cluster", members_of_cluster, "must have a mention other than the one that joins", "none")
         if len(members_of_cluster) == 1:
             return JoinProbability(float(self.link_marginals[i, members_of_cluster[0]]), 0.0, 0)
         labels = self.samples.labels.T

@@ -15,7 +15,7 @@ can have underflowed then.
 import numpy as np
 
 from corefsample._arrays import Bools, Floats, Ints, Ints32
-from corefsample._jit import inner_kernel, kernel, sums_inner_kernel
+from corefsample._jit import kernel, sums_inner_kernel
 from corefsample._random_kernels import GAMMA, mix
 
 LEAST_EXPONENTIAL = 1e-90  # of a score relative to the largest, in `scaled_passes`
@@ -179,21 +179,15 @@ def draw_tags(sums: Floats, first_token: int, key: np.uint64, tags: Ints32) -> N
     those with t = 0 count. Word s of token i is output s of SplitMix64 seeded with output i of SplitMix64
     seeded with `key`. Its high 53 bits are a uniform number; the tag is the first whose cumulative weight exceeds it.
     """
-    n, n_samples = tags.shape
-    n_tags = sums.shape[2]
+    last, n_samples, n_tags = tags.shape[0] - 1, tags.shape[1], sums.shape[2]
     for p in range(sums.shape[0] - 1, -1, -1):
         i = first_token + p
         state = mix(np.uint64(key) + np.uint64(i + 1) * GAMMA) + GAMMA
         for s in range(n_samples):
             picked = mix(state + np.uint64(s) * GAMMA) >> U11
-            row = sums[p, 0 if i == n - 1 else tags[i + 1, s]]
-            tags[i, s] = n_at_most(row, np.float64(np.int64(picked)) * STEP * row[n_tags - 1])
-
-
-@inner_kernel
-def n_at_most(sums, level):  # type: ignore[no-untyped-def]
-    """Number of cumulative weights that are at most a level below the last one: the place of the first above it."""
-    n = 0
-    for s in range(sums.shape[0]):
-        n += sums[s] <= level
-    return n
+            row = sums[p, 0 if i == last else tags[i + 1, s]]
+            level = np.float64(np.int64(picked)) * STEP * row[n_tags - 1]
+            n = 0  # number of cumulative weights that are at most the level: the place of the first above it
+            for t in range(n_tags):
+                n += row[t] <= level
+            tags[i, s] = n

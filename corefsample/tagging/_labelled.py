@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Literal, Protocol
 
 import numpy as np
 
@@ -116,15 +116,6 @@ def tag_codes(tags: Sequence[str]) -> dict[str, int]:
     return codes
 
 
-@runtime_checkable
-class LabelledWords(Protocol):
-    """Words with gold tags: a `TaggedSentence`, or a text that has one tag."""
-
-    words: Any
-    tags: Any
-    doc_id: str
-
-
 def labelled_posteriors(
     model: SequenceModel, sentences: Iterable[TaggedSentence], *, unknown: Unknown = "raise"
 ) -> Iterator[LabelledChain]:
@@ -146,9 +137,8 @@ def labelled_posteriors(
         tag for each word, or `unknown` is "raise" and the model does not have a gold tag. The error names the number of
         the sentence (from 0) and its document.
     """
-    if not hasattr(model, "posterior"):
-        raise ParameterError(f"must be a tagger, got {shown(model)}", parameter="model", hint="load_tagger(path)")
-    for number, sentence in enumerate(_checks.elements("sentences", sentences, LabelledWords)):
+    _checks.require("model", hasattr(model, "posterior"), "must be a tagger", shown(model), hint="load_tagger(path)")
+    for number, sentence in enumerate(_checks.elements("sentences", sentences, TaggedSentence)):
         try:
             chain = model.posterior(sentence.words)
             item = LabelledChain.from_tags(chain, sentence.tags, model.tags, doc_id=sentence.doc_id, unknown=unknown)
@@ -301,8 +291,7 @@ def event_pairs(posteriors: Iterable[LabelledChain], tags: Sequence[str], events
             codes.append(np.tile(np.array(pair_codes, np.int32), gold.shape[0] - 1))
         n_pairs = sum(len(part) for part in q[n_parts:])
         documents.append(np.full(n_pairs, numbers.setdefault(item.doc_id, len(numbers)), np.int32))
-    if not any(map(len, q)):
-        raise ParameterError("must contain at least one pair, got none", parameter="posteriors")
+    _checks.require("posteriors", any(map(len, q)), "must contain at least one pair", "none")
     # Rounding may lead to a marginal of 1 + 1e-16.
     probs, labels = np.minimum(np.concatenate(q), 1.0), np.concatenate(y).astype(np.float64)
     return EventPairs(probs, labels, np.concatenate(codes), np.concatenate(documents), names, tuple(numbers))
@@ -417,8 +406,7 @@ def fit_chain_recalibration(
             log_prob = chain.log_prob(tags)
         except ParameterError as error:
             raise error.at(f"gold[{c}]") from None
-        if log_prob == -np.inf:
-            raise ParameterError("must be allowed by its chain, got a forbidden sequence", parameter=f"gold[{c}]")
+        _checks.require(f"gold[{c}]", log_prob != -np.inf, "must be allowed by its chain", "a forbidden sequence")
         sequences.append(np.asarray(tags, np.int64))
     n_tokens = sum(map(len, sequences))
 

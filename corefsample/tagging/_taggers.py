@@ -87,16 +87,14 @@ def checked_texts(name: str, values: Sequence[str]) -> tuple[str, ...]:
 def checked_words(words: Sequence[str]) -> tuple[str, ...]:
     """Return the words as a tuple, or raise unless they are at least one, and text."""
     texts = checked_texts("words", words)
-    if not texts:
-        raise ParameterError("must be at least one, got none", parameter="words")
+    _checks.require("words", texts, "must be at least one", "none")
     return texts
 
 
 def checked_sentences(sentences: Iterable[TaggedSentence]) -> tuple[list[TaggedSentence], tuple[str, ...]]:
     """Return the sentences as a list, and their tags in ascending order; raise unless there is a sentence."""
     items = list(_checks.elements("sentences", sentences, TaggedSentence))
-    if not items:
-        raise ParameterError("must be at least one, got none", parameter="sentences")
+    _checks.require("sentences", items, "must be at least one", "none")
     return items, tuple(sorted({tag for sentence in items for tag in sentence.tags}))
 
 

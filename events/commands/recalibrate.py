@@ -24,7 +24,7 @@ from events.commands._parser import Command
 if TYPE_CHECKING:
     from corefsample.documents._scored import ScoredDocument
     from corefsample.files._paths import Inputs
-    from corefsample.recalibration._corpus_fit import CorpusFit
+    from corefsample.recalibration._fitter import CorpusFit
 
 RECORD_SUFFIX = ".recalibration.json"
 
@@ -100,7 +100,7 @@ def run_recalibrate(
     from corefsample.formats import DocumentStream
     from corefsample.formats.scored._stream import SUFFIXES
     from corefsample.formats.scored._writing import quarantine_file, write_documents
-    from corefsample.recalibration._corpus_fit import faults_of_application, fit_corpus
+    from corefsample.recalibration._fitter import faults_of_application, fit_corpus
     from events.runs._outputs import checksums, free_outputs, run_record
 
     started, out = time.time(), options.out

@@ -223,8 +223,7 @@ def train(
     Durrett & Klein (2013); Duchi, Hazan & Singer (2011) for AdaGrad; Nguyen & O'Connor (2015), section 5.1 and Eq. 2.
     """
     penalties = tuple(_checks.at_least_zero("l2", value) for value in (l2 if isinstance(l2, Sequence) else (l2,)))
-    if not penalties:
-        raise ParameterError("must have at least one penalty, got none", parameter="l2")
+    _checks.require("l2", penalties, "must have at least one penalty", "none")
     if len(penalties) > 1 and held_out is None:
         raise ParameterError(f"is required to choose among penalties, got l2={list(penalties)}", parameter="held_out")
     _checks.at_most("bits", _checks.whole("bits", bits, 8), int(math.log2(LARGEST_TABLE)))
@@ -244,12 +243,10 @@ def train(
 
     encoding = vocabulary, templates, resources, scheme, seed
     examples = [example for texts in corpora for example in examples_of(texts, *encoding)]
-    if not examples:
-        raise ParameterError("must have annotated entities to train on, got none", parameter="documents")
+    _checks.require("documents", examples, "must have annotated entities to train on", "none")
     held_out_texts = None if held_out is None else TrainingTexts(list(held_out), 1.0, mentions, windows)
     tested = None if held_out_texts is None else examples_of(held_out_texts, *encoding)
-    if tested is not None and not tested:
-        raise ParameterError("must have annotated entities, got none", parameter="held_out")
+    _checks.require("held_out", tested is None or tested, "must have annotated entities", "none")
     checksums = {document_checksum(document.tokens) for document in every_document}
     begun = _start(start, checksums, templates, bits, resources)
     weights_of_start = None if begun is None else begun.weights
@@ -288,8 +285,7 @@ def held_out_figures(
     """
     texts = TrainingTexts(list(documents))
     examples = examples_of(texts, model.vocabulary, model.templates, model.language, scheme)
-    if not examples:
-        raise ParameterError("must have annotated entities, got none", parameter="documents")
+    _checks.require("documents", examples, "must have annotated entities", "none")
     return figures(examples, model.weights)
 
 

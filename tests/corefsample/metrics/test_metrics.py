@@ -300,7 +300,7 @@ def test_the_posterior_has_a_standard_deviation_and_a_monte_carlo_error() -> Non
     assert found.mean == 0.75
     assert found.sd == pytest.approx(np.sqrt(4 / 3) / 4)
     assert found.mc_se == pytest.approx(found.sd / 2)
-    assert found.interval == (found.lower, found.upper) == (0.5, 1.0)
+    assert (found.lower, found.upper) == (0.5, 1.0)
     assert (found.n_samples, found.level, found.metric, found.part) == (4, 0.95, "b3", "recall")
 
 
@@ -308,7 +308,7 @@ def test_where_all_samples_agree_the_monte_carlo_error_is_bounded() -> None:
     # 100 samples of B3 recall 1/2: other values have probability 1 - 0.05 ** 0.01 at most, and are 1/2 away.
     found = metric_posterior([1, 1], samples_of([[0, 1]] * 100), metric="b3", part="recall")
     assert found.sd == 0.0
-    assert found.interval == (0.5, 0.5)
+    assert (found.lower, found.upper) == (0.5, 0.5)
     assert found.mc_se == pytest.approx((1 - 0.05**0.01) / 2)
 
 
