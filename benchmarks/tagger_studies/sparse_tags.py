@@ -235,7 +235,7 @@ def group_table(test: Scores, groups: Groups, output: Output) -> None:
     for number, error in enumerate(grouped_errors(test, groups), 1):
         share = groups.share[groups.of_tag == number]
         row = {"group": number, "n_tags": share.size, "share_min": share.min(), "share_max": share.max()}
-        row |= {"n": error.n_pairs, "error": error.estimate, "lower": error.lower, "upper": error.upper}
+        row |= {"n": error.bins.n_pairs, "error": error.estimate, "lower": error.lower, "upper": error.upper}
         rows.append({**row, "labels - scores": shown(*gap(test, groups.of_tag[test.tag] == number))})
     output.table("sparse-tags-groups", "Groups, without recalibration", pd.DataFrame(rows))
 

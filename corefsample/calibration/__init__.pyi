@@ -1,6 +1,5 @@
 from ._error import calibration_error as calibration_error, calibration_test as calibration_test
 from ._recalibrators import (
-    BetaCalibration as BetaCalibration,
     IsotonicRecalibration as IsotonicRecalibration,
     PlattScaling as PlattScaling,
 )

@@ -117,20 +117,10 @@ class CalibrationError(Result):
     debiased: bool
     bins: binning.ReliabilityBins
 
-    @property
-    def n_pairs(self) -> int:
-        """Number of prediction-label pairs."""
-        return self.bins.n_pairs
-
-    @property
-    def n_bins(self) -> int:
-        """Number of bins."""
-        return self.bins.n_bins
-
     def to_frame(self) -> pd.DataFrame:
         """Table of one row: estimate, lower, upper, level, interval, norm, debiased, n_pairs, n_bins."""
-        names = ("estimate", "lower", "upper", "level", "interval", "norm", "debiased", "n_pairs", "n_bins")
-        return pd.DataFrame([fields_of(self, *names)])
+        names = ("estimate", "lower", "upper", "level", "interval", "norm", "debiased")
+        return pd.DataFrame([{**fields_of(self, *names), **fields_of(self.bins, "n_pairs", "n_bins")}])
 
 
 def calibration_error(
@@ -272,7 +262,12 @@ def interval_of_draws(draws: _draws.ErrorDraws, method: str, level: float, norm:
         # Resamples of few documents understate the noise, so that their intervals need both tails everywhere.
         lower, upper = _draws.rooted(_inverted(draws, tail, 2.0 * tail if source == "simulated" else tail), norm)
     elif kind == "pivotal":
-        lower, upper = _draws.rooted(_pivotal(draws, tail), norm)
+        low, high = np.quantile(draws.errors, (tail, 1.0 - tail))
+        # The debiased estimate, `centre`, may be negative, which no error is: the upper end is then that of an estimate
+        # of 0.
+        centre, below = 2.0 * draws.estimate - draws.errors.mean(), max(0.0, draws.errors.mean() - low)
+        ends = max(0.0, 2.0 * draws.estimate - high), max(0.0, centre) + below
+        lower, upper = _draws.rooted(ends, norm)
     else:
         low, high = np.quantile(errors, (tail, 1.0 - tail))
         centre = float(_draws.rooted(draws.estimate, norm))
@@ -303,15 +298,6 @@ def _inverted(draws: _draws.ErrorDraws, tail: float, tail_near_0: float) -> tupl
     centre = max(0.0, estimate - float(noise.mean()))
     near_0 = min(end(centre, tail_near_0, -1.0), end(0.0, tail, 1.0))
     return max(end(centre, tail, -1.0), near_0), end(centre, tail, 1.0)
-
-
-def _pivotal(draws: _draws.ErrorDraws, tail: float) -> tuple[float, float]:
-    """Quantiles of the draws, reflected about the estimate."""
-    low, high = np.quantile(draws.errors, (tail, 1.0 - tail))
-    centre = float(draws.errors.mean())
-    # The debiased estimate, 2 estimate - centre, may be negative, which no error is: the upper end is then that of an
-    # estimate of 0.
-    return max(0.0, 2.0 * draws.estimate - high), max(0.0, 2.0 * draws.estimate - centre) + max(0.0, centre - low)
 
 
 def error_interval(

@@ -1,4 +1,4 @@
-"""Recalibrators of predictions (isotonic regression, Platt scaling, beta calibration) and their base class."""
+"""Recalibrators of predictions (isotonic regression, Platt scaling) and their base class."""
 
 import logging
 from abc import ABC, abstractmethod
@@ -215,90 +215,31 @@ class PlattScaling(Recalibrator):
 
     def _fit(self, q: Floats, weights: Floats, positives: Floats) -> None:
         _checks.at_most("degree", _checks.whole("degree", self.degree, 1), 2)
+        from scipy.optimize import minimize
+
         odds = _log_odds(q)
         features = np.stack([odds, np.ones_like(odds), odds**2][: self.degree + 1])
-        (self.slope_, self.intercept_, *curvature), _ = _likeliest(features, weights, positives, [1.0, 0.0, 0.0])
-        self.curvature_ = sum(curvature)
+        total, n_positive = float(weights.sum()), float(positives.sum())
+        high, low = (n_positive + 1.0) / (n_positive + 2.0), 1.0 / (total - n_positive + 2.0)
+        share = (positives * high + (weights - positives) * low) / weights  # Platt's smoothed labels
+        weights = weights / total
+
+        def loss(theta: Floats) -> tuple[float, Floats]:
+            scores = theta @ features
+            gradient = features @ (weights * (_expit(scores) - share))
+            return float(weights @ (np.logaddexp(0.0, scores) - share * scores)), gradient
+
+        def curvature(theta: Floats) -> Floats:
+            p = _expit(theta @ features)
+            return np.asarray((features * (weights * p * (1.0 - p))) @ features.T)
+
+        start = np.array([1.0, 0.0, 0.0][: len(features)])
+        optimum: Any = minimize(loss, start, jac=True, hess=curvature, method="trust-ncg", tol=1e-10)
+        self.slope_, self.intercept_, self.curvature_ = np.append(optimum.x, 0.0)[:3].tolist()
 
     def _predict(self, q: Floats) -> Floats:
         odds = _log_odds(q)
         return _expit((self.curvature_ * odds + self.slope_) * odds + self.intercept_)
-
-
-class BetaCalibration(Recalibrator):
-    """A curve with log odds a * log(q) - b * log(1 - q) + c, where a and b are at least 0; by maximum likelihood.
-
-    It is the curve of predictions with a beta distribution in each class. With a = b it is that of Platt scaling. It
-    can bend the two ends of the scale differently, and it contains the identity (a = b = 1, c = 0). Labels are smoothed
-    and predictions clipped as in `PlattScaling`; the paper's fit has no smoothing.
-
-    Attributes
-    ----------
-    a_, b_
-        float: coefficients of log(q) and -log(1 - q), at least 0, so that the curve never falls.
-    c_
-        float: intercept of the log odds.
-
-    References
-    ----------
-    Kull, Silva Filho & Flach (2017), "Beta calibration: a well-founded and easily implemented improvement on logistic
-    calibration for binary classifiers".
-
-    Examples
-    --------
-    >>> q = np.repeat([0.1, 0.5, 0.9], 1000)
-    >>> y = np.concatenate([np.arange(1000) < 1000 * p for p in (0.3, 0.5, 0.9)])  # only low ones are too low
-    >>> BetaCalibration().fit(q, y).predict([0.1, 0.5, 0.9]).round(2)
-    array([0.3, 0.5, 0.9])
-    """
-
-    a_: float
-    b_: float
-    c_: float
-
-    def _fit(self, q: Floats, weights: Floats, positives: Floats) -> None:
-        features = np.stack([*_logarithms(q), np.ones_like(q)])
-        # The likelihood is concave: its maximum for a, b >= 0 is the best of the maxima in which some of the two are
-        # fixed at 0 and the others are positive.
-        fits = []
-        for free in ([0, 1, 2], [0, 2], [1, 2], [2]):
-            theta, loss = _likeliest(features[free], weights, positives, [float(k < 2) for k in free])
-            if all(value >= 0.0 for k, value in zip(free, theta, strict=True) if k < 2):
-                fits.append((loss, dict(zip(free, theta, strict=True))))
-        best = min(fits, key=lambda fit: fit[0])[1]
-        self.a_, self.b_, self.c_ = (best.get(k, 0.0) for k in range(3))
-
-    def _predict(self, q: Floats) -> Floats:
-        low, high = _logarithms(q)
-        return _expit(self.a_ * low + self.b_ * high + self.c_)
-
-
-def _likeliest(features: Floats, weights: Floats, positives: Floats, start: list[float]) -> tuple[list[float], float]:
-    """Coefficients of features (n_features, n_ties) that fit Platt's smoothed labels best, and their mean loss."""
-    from scipy.optimize import minimize
-
-    total, n_positive = float(weights.sum()), float(positives.sum())
-    high, low = (n_positive + 1.0) / (n_positive + 2.0), 1.0 / (total - n_positive + 2.0)
-    share = (positives * high + (weights - positives) * low) / weights
-    weights = weights / total
-
-    def loss(theta: Floats) -> tuple[float, Floats]:
-        scores = theta @ features
-        gradient = features @ (weights * (_expit(scores) - share))
-        return float(weights @ (np.logaddexp(0.0, scores) - share * scores)), gradient
-
-    def curvature(theta: Floats) -> Floats:
-        p = _expit(theta @ features)
-        return np.asarray((features * (weights * p * (1.0 - p))) @ features.T)
-
-    optimum = minimize(loss, np.array(start[: len(features)]), jac=True, hess=curvature, method="trust-ncg", tol=1e-10)
-    return [float(value) for value in optimum.x], float(optimum.fun)
-
-
-def _logarithms(q: Floats) -> tuple[Floats, Floats]:
-    """Logarithm of q, and minus the logarithm of 1 - q."""
-    inside = np.clip(q, _LEAST, 1.0 - _LEAST)
-    return np.log(inside), -np.log1p(-inside)
 
 
 def _log_odds(q: Floats) -> Floats:

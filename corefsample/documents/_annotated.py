@@ -141,7 +141,10 @@ class AnnotatedDocument(BaseDocument):
         if labels is not None:
             entities = _names_of_labels(labels, document.n_mentions)
         elif document.gold is not None:
-            entities = _names_of_gold(document.gold)
+            # The number 1 and the text "1" stay apart, by quotation marks where names would be alike or empty.
+            distinct = {entity for entity in document.gold if entity is not None}
+            text_of = str if "" not in distinct and len(set(map(str, distinct))) == len(distinct) else repr
+            entities = [None if entity is None else text_of(entity) for entity in document.gold]
         else:
             raise ParameterError("is required for a document without gold", parameter="labels", place=location)
         annotated = [i for i, entity in enumerate(entities) if entity is not None]
@@ -249,11 +252,3 @@ def _names_of_labels(labels: np.typing.ArrayLike, n_mentions: int) -> list[str]:
     require_one_each("labels", len(array), "mention", n_mentions)
     numbers: dict[int, int] = {}
     return [f"e{numbers.setdefault(label, len(numbers) + 1)}" for label in array.tolist()]
-
-
-def _names_of_gold(gold: Sequence[int | str | None]) -> list[str | None]:
-    """Gold entities as distinct, non-empty names; the number 1 and the text "1" stay apart."""
-    entities = {entity for entity in gold if entity is not None}
-    are_distinct = "" not in entities and len({str(entity) for entity in entities}) == len(entities)
-    name = str if are_distinct else repr
-    return [None if entity is None else name(entity) for entity in gold]

@@ -12,7 +12,7 @@ Legend of dimensions and names
 import numpy as np
 
 from corefsample._arrays import Floats, Ints, Ints32
-from corefsample._jit import inner_kernel, kernel
+from corefsample._jit import kernel
 
 # Columns of `totals`. Pairs are unordered; "shared" mentions are those of both key and response.
 RESPONSE_MENTIONS, RESPONSE_ENTITIES, RESPONSE_PAIRS = 0, 1, 2
@@ -41,15 +41,15 @@ def overlaps(
     """Fill the cells of each sample, key entity by key entity, and the sums over them.
 
     response_sizes[s, r] becomes the size of a response entity: 0 if no entity has label r, or if it is a singleton and
-    singletons do not count.
+    singletons do not count. LEA: an entity of m mentions has weight m and m (m - 1) / 2 links; a cell of n mentions has
+    n (n - 1) / 2 of them. A singleton has one link, with itself, which is correct if the other side has the same
+    singleton.
     """
     shared = np.empty(response_sizes.shape[1], np.int64)
     cell_of_label = np.empty(response_sizes.shape[1], np.int64)
     for s in range(responses.shape[0]):
-        row, size = responses[s], response_sizes[s]
-        for t in range(N_TOTALS):
-            totals[s, t] = 0.0
-        total = totals[s]
+        row, size, total = responses[s], response_sizes[s], totals[s]
+        total[:] = 0.0
         size[:] = 0
         for i in range(row.shape[0]):
             if row[i] >= 0:
@@ -78,32 +78,21 @@ def overlaps(
                     n_cells += 1
                 cell_sizes[s, cell_of_label[r]] += 1
                 shared[r] += 1
-            labels, sizes = cell_labels[s, first:n_cells], cell_sizes[s, first:n_cells]
-            measure_key_entity(indptr[k + 1] - indptr[k], labels, sizes, size, totals[s])
+            key_size, n_shared = indptr[k + 1] - indptr[k], 0
+            for c in range(first, n_cells):
+                n, other_size = cell_sizes[s, c], size[cell_labels[s, c]]
+                n_shared += n
+                total[CELL_PAIRS] += n * (n - 1) / 2
+                total[B3_RECALL] += n * n / key_size
+                total[B3_PRECISION] += n * n / other_size
+                self_link = 1.0 if key_size == 1 and other_size == 1 else 0.0
+                total[LEA_RECALL] += self_link if key_size == 1 else n * (n - 1) / (key_size - 1)
+                total[LEA_PRECISION] += self_link if other_size == 1 else n * (n - 1) / (other_size - 1)
+            total[SHARED_MENTIONS] += n_shared
+            total[SHARED_KEY_PAIRS] += n_shared * (n_shared - 1) / 2
         for r in range(shared.shape[0]):
-            totals[s, SHARED_RESPONSE_PAIRS] += shared[r] * (shared[r] - 1) / 2
-        totals[s, CELLS] = n_cells
-
-
-@inner_kernel
-def measure_key_entity(key_size: int, labels: Ints32, sizes: Ints32, response_size: Ints32, total: Floats) -> None:
-    """Add the cells of one key entity to the sums.
-
-    LEA: an entity of m mentions has weight m and m (m - 1) / 2 links; a cell of n mentions has n (n - 1) / 2 of them.
-    A singleton has one link, with itself, which is correct if the other side has the same singleton.
-    """
-    shared = 0
-    for c in range(labels.shape[0]):
-        n, other_size = sizes[c], response_size[labels[c]]
-        shared += n
-        total[CELL_PAIRS] += n * (n - 1) / 2
-        total[B3_RECALL] += n * n / key_size
-        total[B3_PRECISION] += n * n / other_size
-        self_link = 1.0 if key_size == 1 and other_size == 1 else 0.0
-        total[LEA_RECALL] += self_link if key_size == 1 else n * (n - 1) / (key_size - 1)
-        total[LEA_PRECISION] += self_link if other_size == 1 else n * (n - 1) / (other_size - 1)
-    total[SHARED_MENTIONS] += shared
-    total[SHARED_KEY_PAIRS] += shared * (shared - 1) / 2
+            total[SHARED_RESPONSE_PAIRS] += shared[r] * (shared[r] - 1) / 2
+        total[CELLS] = n_cells
 
 
 # --- matching ----------------------------------------------------------------------------------------------

@@ -197,12 +197,20 @@ class CorefComponent(Pipe):
         from corefsample.documents._scored import RECALIBRATION_FIELD
         from corefsample.posterior._posterior import drawn_recalibration
         from corefsample.scorers._scoring import score_mentions
+        from corefsample.syntax._mentions import mentions_from_parse
 
         doc_id = _doc_id(doc)
         try:
             tokens = tokens_of_doc(doc)
-            mentions = self._mention_rows(doc, tokens)
             scorer = self.antecedent_model
+            if self._source == "parse":
+                mentions = mentions_from_parse(tokens, scheme=self._scheme, language=scorer.language)
+            elif self._mentions in doc.spans:
+                rows = mentions_of_spans(doc, list(doc.spans[self._mentions]))
+                mentions = rows[np.lexsort((-rows[:, 1], rows[:, 0]))]
+            else:
+                groups = ", ".join(doc.spans) or "none"
+                raise ParameterError(f"doc.spans must have the group {self._mentions!r} of mentions, got {groups}")
             (scored,) = score_mentions(scorer, [tokens], [mentions], self._min_prob, self._scheme)
         except ParameterError as error:
             if doc.user_data.get("doc_id") is None:
@@ -221,17 +229,6 @@ class CorefComponent(Pipe):
         _posterior.store(doc, document, seed=self._seed, n_samples=self._n_samples, recalibrated=drawn, kinds=kinds)
         _write_groups(posterior_of(doc), self._spans_key, self._sample_groups)
         return doc
-
-    def _mention_rows(self, doc: Doc, tokens: cs.Tokens) -> np.typing.NDArray[np.int32]:
-        from corefsample.syntax._mentions import mentions_from_parse
-
-        if self._source == "parse":
-            return mentions_from_parse(tokens, scheme=self._scheme, language=self.antecedent_model.language)
-        if self._mentions not in doc.spans:
-            groups = ", ".join(doc.spans) or "none"
-            raise ParameterError(f"doc.spans must have the group {self._mentions!r} of mentions, got {groups}")
-        rows = mentions_of_spans(doc, list(doc.spans[self._mentions]))
-        return rows[np.lexsort((-rows[:, 1], rows[:, 0]))]
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
         """Score a stream of Docs. A model that cannot be read is an error before the first Doc is parsed."""

@@ -10,11 +10,10 @@ import pytest
 from expected_errors import error
 from hypothesis import given, settings, strategies as st
 from references.calibration_recalibrators import Pair, interpolated, isotonic
-from scipy.optimize import minimize
 from tolerance import plausible_means
 
 from corefsample import ParameterError
-from corefsample.calibration import BetaCalibration, IsotonicRecalibration, PlattScaling
+from corefsample.calibration import IsotonicRecalibration, PlattScaling
 from corefsample.calibration._recalibrators import Recalibrator
 
 values = st.one_of(st.integers(0, 8).map(lambda k: k / 8), st.floats(0.0, 1.0, allow_subnormal=False))
@@ -25,7 +24,7 @@ pair_lists = st.lists(st.tuples(values, labels.map(float)), min_size=1, max_size
 few = settings(max_examples=25)
 grid = np.linspace(0.0, 1.0, 41)
 quadratic = functools.partial(PlattScaling, degree=2)
-each_kind = pytest.mark.parametrize("kind", [IsotonicRecalibration, PlattScaling, quadratic, BetaCalibration])
+each_kind = pytest.mark.parametrize("kind", [IsotonicRecalibration, PlattScaling, quadratic])
 
 
 def columns(rows: list[Pair]) -> tuple[np.ndarray, np.ndarray]:
@@ -86,46 +85,6 @@ def test_one_label_has_a_finite_fit_of_degree_one_or_two() -> None:
         PlattScaling(degree=3).fit([0.2, 0.4], [0, 1])  # type: ignore[arg-type]
 
 
-# --- beta calibration --------------------------------------------------------------------------------------
-
-
-def beta_loss(theta: np.ndarray, rows: list[Pair]) -> float:
-    """Minus the log likelihood of a, b, c with smoothed labels, pair by pair."""
-    n_positive, n_negative = sum(y for _, y in rows), sum(1 - y for _, y in rows)
-    total = 0.0
-    for qi, yi in rows:
-        score = theta[0] * math.log(qi) - theta[1] * math.log(1 - qi) + theta[2]
-        target = (n_positive + 1) / (n_positive + 2) if yi else 1 / (n_negative + 2)
-        total += np.logaddexp(0.0, score) - target * score
-    return total
-
-
-@settings(max_examples=12)
-@given(pair_lists.filter(lambda rows: len({q for q, _ in rows}) > 1))
-def test_beta_calibration_is_the_likeliest_curve_that_never_falls(rows: list[Pair]) -> None:
-    rows = [(min(max(q, 0.01), 0.99), y) for q, y in rows]
-    model = BetaCalibration().fit(*columns(rows))
-    found = np.array([model.a_, model.b_, model.c_])
-    assert found[:2].min() >= 0.0
-    least = beta_loss(found, rows)
-    bounds = [(0.0, None), (0.0, None), (None, None)]
-    for start in ([1.0, 1.0, 0.0], [0.0, 0.0, 0.0], [3.0, 0.1, 1.0]):
-        other = minimize(beta_loss, start, args=(rows,), bounds=bounds, method="L-BFGS-B")
-        assert least <= other.fun + 1e-7
-    assert (np.diff(model.predict(grid)) >= 0.0).all()
-
-
-def test_a_beta_distortion_is_undone() -> None:
-    # True log odds: 0.5 log q - 2 log(1 - q) + 0.3.
-    rng = np.random.default_rng(6)
-    q = rng.beta(0.8, 0.8, 100_000)
-    features = np.stack([np.log(q), -np.log1p(-q), np.ones_like(q)])
-    p = 1 / (1 + np.exp(-(np.array([0.5, 2.0, 0.3]) @ features)))
-    model = BetaCalibration().fit(q, rng.random(q.size) < p)
-    errors = np.sqrt(np.diag(np.linalg.inv((features * (p * (1 - p))) @ features.T)))  # inverse Fisher information
-    assert plausible_means([model.a_, model.b_, model.c_], [0.5, 2.0, 0.3], errors).all()
-
-
 # --- what all have in common -------------------------------------------------------------------------------
 
 
@@ -167,7 +126,7 @@ def test_bad_pairs_raise(kind: Callable[[], Recalibrator]) -> None:
 
 
 def test_only_parameters_can_be_set() -> None:
-    assert BetaCalibration().set_params().get_params() == {}
+    assert IsotonicRecalibration().set_params().get_params() == {}
     assert PlattScaling().set_params(degree=2).get_params() == {"degree": 2}
     with error(ParameterError, "slope"):
         PlattScaling().set_params(slope=3)

@@ -46,7 +46,7 @@ def test_the_shared_error_pools_all_tags(content: list[Row], n_bins: int) -> Non
     found = shared_calibration_error(taken(content), n_bins=n_bins, interval=None, debiased=False)
     bins = references.bins_by_number([(q, y) for q, y, _ in content], n_bins)
     assert found.estimate == pytest.approx(references.error(bins, "rms"), abs=1e-12)
-    assert (found.n_pairs, found.n_bins) == (len(content), len(bins))
+    assert (found.bins.n_pairs, found.bins.n_bins) == (len(content), len(bins))
 
 
 @pytest.mark.parametrize("documents", [None, np.arange(600) % 15])
