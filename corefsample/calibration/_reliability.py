@@ -319,7 +319,12 @@ def quantile_calibration(
         ranked = np.sort(pool)
         lower, upper = (np.searchsorted(ranked, pool, side) / n for side in ("left", "right"))
         indices = np.append(0, null_samples[:, document])  # the truth, and the samples that take its place
-        total += _uniform_cdfs(lower[indices], upper[indices], edges)
+        # Distribution function of a uniform number between the two, which may be equal.
+        first, width = lower[indices, None], (upper - lower)[indices, None]
+        inside = (edges - first) / np.where(width > 0.0, width, 1.0)
+        function: Floats = np.where(width > 0.0, np.clip(inside, 0.0, 1.0), edges >= first)
+        function[:, 0], function[:, -1] = 0.0, 1.0  # values 0 and 1 belong to the first and the last bin
+        total += function
     functions = total / len(truth)
     shares = np.diff(functions, axis=1)
     null_lower, null_upper = np.quantile(shares[1:], [0.025, 0.975], axis=0)
@@ -327,12 +332,3 @@ def quantile_calibration(
     distances = np.mean((functions - edges) ** 2, axis=1)
     p_value = (1 + int(np.count_nonzero(distances[1:] >= distances[0]))) / len(distances)
     return QuantileCalibration(len(truth), edges, shares[0], null_lower, null_upper, p_value)
-
-
-def _uniform_cdfs(lower: Floats, upper: Floats, edges: Floats) -> Floats:
-    """Distribution function, (n, n_edges), of a uniform number between `lower` and `upper`, which may be equal."""
-    width = (upper - lower)[:, None]
-    inside = (edges - lower[:, None]) / np.where(width > 0.0, width, 1.0)
-    function: Floats = np.where(width > 0.0, np.clip(inside, 0.0, 1.0), edges >= lower[:, None])
-    function[:, 0], function[:, -1] = 0.0, 1.0  # values 0 and 1 belong to the first and the last bin
-    return function

@@ -463,11 +463,12 @@ def _require_lower(name: str, matrix: Floats) -> None:
     has_value = ~is_masked(matrix) & (matrix != 0.0)
     above = np.triu(has_value, 1)
     is_upper = not np.tril(has_value, -1).any() and above.any(axis=1)[:-1].all()
-    if is_upper and len(np.unique(matrix[above])) > 1:
-        hint = "rows are mentions and columns their antecedents: pass the transpose"
-        raise ParameterError(
-            "must have values below the diagonal, got only the upper triangle", parameter=name, hint=hint
-        )
+    is_upper = is_upper and len(np.unique(matrix[above])) > 1
+    rule, hint = (
+        "must have values below the diagonal",
+        "rows are mentions and columns their antecedents: pass the transpose",
+    )
+    _checks.require(name, not is_upper, rule, "only the upper triangle", hint=hint)
 
 
 def dense_rows(

@@ -13,7 +13,6 @@ from corefsample._machine import require_memory
 from corefsample._random import document_key
 from corefsample.coreference import _antecedents, _kernels
 from corefsample.coreference._conditioning import CannotLinks, Conditioned, ProbabilitySets
-from corefsample.errors import ParameterError
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -236,10 +235,8 @@ def canonical_labels(labels: np.typing.ArrayLike, *, name: str = "labels", n_men
     array([0, 1, 0], dtype=int32)
     """
     numbers = _checks.integers(name, labels)
-    if n_mentions is not None and numbers.shape[0] != n_mentions:
-        raise ParameterError(
-            f"must have one label for each mention ({n_mentions}), got {numbers.shape[0]}", parameter=name
-        )
+    rule = f"must have one label for each mention ({n_mentions})"
+    _checks.require(name, n_mentions in (None, numbers.shape[0]), rule, numbers.shape[0])
     _, first, inverse = np.unique(numbers, return_index=True, return_inverse=True)
     return first[inverse].astype(np.int32)
 

@@ -79,7 +79,7 @@ class RecalibrationFit(HtmlTable):
     prior_sd: float | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class CrossFit(Result):
     """Recalibrations fitted to some documents and scored on the others; every document is held out once.
 
@@ -105,10 +105,6 @@ class CrossFit(Result):
     n_terms: Floats
     loss_before: Floats
     loss_after: Floats
-
-    def __repr__(self) -> str:
-        sizes = f"{self.n_folds} folds of {len(self.doc_ids)} documents"
-        return f"CrossFit({self.objective}: {self.score_before:.4g} to {self.score_after:.4g} held out, {sizes})"
 
     @property
     def n_folds(self) -> int:

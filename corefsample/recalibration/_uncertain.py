@@ -177,11 +177,10 @@ class UncertainRecalibration:
                 record["draws"]["offsets"] = np.round([draw.offsets for draw in self.draws], 5).tolist()
         if self.domain_effect is not None:
             record["domain_effect"] = asdict(self.domain_effect)
-        if self.domain_field != DOMAIN_FIELD:
-            record["domain_field"] = self.domain_field
-        if self.language is not None:
-            record["language"] = self.language
-        return {**record, "base": self.base} if self.base else record
+        for name, default in (("domain_field", DOMAIN_FIELD), ("language", None), ("base", "")):
+            if getattr(self, name) != default:
+                record[name] = getattr(self, name)
+        return record
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> Self:

@@ -121,19 +121,15 @@ class CorefComponent(Pipe):
         from corefsample.recalibration._uncertain import chosen_recalibration
 
         if Doc.get_extension(EXTENSION)[2] is not posterior_of:
-            raise ParameterError(
-                f"doc._.{EXTENSION} must be free, got an extension of another package",
-                hint=f'Doc.set_extension("{EXTENSION}", getter=posterior_of, force=True) takes it over',
-            )
+            hint = f'Doc.set_extension("{EXTENSION}", getter=posterior_of, force=True) takes it over'
+            raise ParameterError(f"doc._.{EXTENSION} must be free, got an extension of another package", hint=hint)
         _posterior.require_text("mentions", mentions)
         _posterior.require_text("spans_key", spans_key)
         for parameter, path in {"model": model, "recalibration": recalibration}.items():
             if path is not None:
                 _posterior.require_text(parameter, path)
-        if _component_groups(spans_key).fullmatch(mentions):
-            raise ParameterError(
-                f"must not be a group that the component writes, got {mentions!r}", parameter="mentions"
-            )
+        is_written = _component_groups(spans_key).fullmatch(mentions)
+        _checks.require("mentions", not is_written, "must not be a group that the component writes", repr(mentions))
         if scheme is not None:
             _checks.choice("scheme", scheme, tuple(SCHEMES))
         self.name = name

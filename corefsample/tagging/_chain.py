@@ -121,7 +121,7 @@ def _exponentials(scores: Floats, weights: Floats) -> Floats:
     return shifts
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class LinearChain(HtmlTable):
     """Distribution of the tags of n tokens: P(tags) is proportional to the exponential of the sequence's score.
 
@@ -145,9 +145,6 @@ class LinearChain(HtmlTable):
     unary: Floats
     pairwise: Floats
     _passes: Passes = field(repr=False)
-
-    def __repr__(self) -> str:
-        return f"LinearChain(n={self.n}, n_tags={self.n_tags}, log_partition={self.log_partition:.6g})"
 
     @property
     def n(self) -> int:

@@ -99,12 +99,9 @@ class LabelledChain:
         codes = np.array([code.get(tag, OUTSIDE) for tag in gold], np.int32)
         if unknown == "raise" and (codes == OUTSIDE).any():
             index = int(np.argmin(codes))
-            names = shown(", ".join(tags))
-            raise ParameterError(
-                f"must be tags of the model, {names}, got {gold[index]!r} at [{index}]",
-                parameter="gold",
-                hint="unknown='outside' counts such tags as events that no model predicts",
-            )
+            rule = f"must be tags of the model, {shown(', '.join(tags))}, got {gold[index]!r} at [{index}]"
+            hint = "unknown='outside' counts such tags as events that no model predicts"
+            raise ParameterError(rule, parameter="gold", hint=hint)
         codes.flags.writeable = False
         return cls(chain, codes, doc_id)
 

@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 
 from corefsample import _checks
-from corefsample._arrays import Bools, Floats, HtmlTable, Ints, Ints32, Words
+from corefsample._arrays import Floats, HtmlTable, Ints, Ints32, Words
 from corefsample._jit import inner_kernel, kernel
 from corefsample._lazy import needed
 from corefsample._random import document_key
@@ -25,7 +25,6 @@ _LARGEST = 1e300  # sums over the arcs of a tree are finite
 _MOST_ERROR = 1e-11  # of a marginal that is computed from the inverse of a matrix
 # Steps of the walks of a sample, together, before it is drawn in another way: some, and more for each pair of tokens.
 _MOST_STEPS, _MOST_STEPS_OF_PAIR = 1000, 20
-_FEW = 6  # heads of each token that the first search for the best tree is limited to
 ROOT, NOT_DRAWN = -1, -2  # heads
 
 
@@ -48,7 +47,7 @@ def _require_tree(scores: Floats) -> None:
         raise ParameterError(f"{rule}, got no way to one from the tokens {tokens}", parameter="scores")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ArcDistribution(HtmlTable):
     """Distribution over the dependency trees of one sentence: P(tree) is proportional to exp(sum of its arcs' scores).
 
@@ -62,9 +61,6 @@ class ArcDistribution(HtmlTable):
     """
 
     scores: Floats
-
-    def __repr__(self) -> str:
-        return f"ArcDistribution(n={self.n})"
 
     @classmethod
     def from_scores(cls, scores: np.typing.ArrayLike) -> Self:
@@ -283,41 +279,18 @@ def best_heads(scores: Floats) -> Ints32:
     if is_tree(heads):
         trivial: Ints32 = heads.astype(np.int32)
         return trivial
-    # What a tree loses against the upper bound if it has an arc, at least.
-    losses = np.concatenate([(roots[root] - roots)[:, None], without_root[:, None] - scores[:, 1:]], axis=1)
-    few = losses <= np.sort(losses, axis=1)[:, [min(_FEW, n)]]
-    few[:, 0] = True
-    first_tree = _arborescence(scores, few & np.isfinite(losses))
-    everything: Bools = np.isfinite(losses)
-    if first_tree is not None:
-        tokens = np.arange(n)
-        loss = losses[tokens, first_tree + 1].sum()
-        everything &= losses <= loss + 1e-9 * max(abs(loss), 1.0)
-    result = _arborescence(scores, everything)
-    assert result is not None  # the scores allow a tree
-    return result
-
-
-def _arborescence(scores: Floats, allowed: Bools) -> Ints32 | None:
-    """Best tree of the allowed arcs, or None if these arcs do not contain a tree."""
     nx = needed("networkx")
-
-    dependents, columns = np.nonzero(allowed)
+    dependents, columns = np.nonzero(np.isfinite(scores))
     values = scores[dependents, columns].copy()
-    # A penalty larger than any difference between trees, so that the best arborescence has the fewest roots.
-    spread = float(np.ptp(values)) + 1.0
-    values[columns == 0] -= spread * (len(scores) + 1)
+    # A penalty larger than any difference between trees, so that the best arborescence has the fewest roots: one.
+    values[columns == 0] -= (float(np.ptp(values)) + 1.0) * (n + 1)
     graph = nx.DiGraph()
-    graph.add_nodes_from(range(len(scores) + 1))
+    graph.add_nodes_from(range(n + 1))
     graph.add_weighted_edges_from(zip(columns.tolist(), (dependents + 1).tolist(), values.tolist(), strict=True))
-    try:
-        tree = nx.maximum_spanning_arborescence(graph)
-    except nx.NetworkXException:
-        return None
-    heads = np.full(len(scores), -1, np.int32)
-    for head, dependent in tree.edges:
-        heads[dependent - 1] = head - 1
-    return heads if np.count_nonzero(heads == -1) == 1 else None
+    tree_heads = np.full(n, -1, np.int32)
+    for head, dependent in nx.maximum_spanning_arborescence(graph).edges:
+        tree_heads[dependent - 1] = head - 1
+    return tree_heads
 
 
 # --- exact inference -----------------------------------------------------------------------------------------

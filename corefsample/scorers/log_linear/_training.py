@@ -312,8 +312,6 @@ def _start(
     fits = templates == model.templates and len(model.weights) == 1 << bits
     if start is None:
         return model if fits and checksums.isdisjoint(model.provenance["documents"]) else None
-    if not fits:
-        raise ParameterError(
-            "must be none with other templates or bits than those of the English model, got english", parameter="start"
-        )
+    rule = "must be none with other templates or bits than those of the English model"
+    _checks.require("start", fits, rule, "english")
     return model
