@@ -259,5 +259,7 @@ def _meeting(matches: MentionMatches) -> list[int]:
 
 def _stacked(tables: Sequence[Ints32]) -> Ints32:
     """Tables of several sizes as one array, filled up with -1."""
-    shape = np.max([table.shape for table in tables], axis=0)
-    return np.stack([np.pad(table, [(0, n) for n in shape - table.shape], constant_values=-1) for table in tables])
+    stacked = np.full((len(tables), *np.max([table.shape for table in tables], axis=0)), -1, np.int32)
+    for number, table in enumerate(tables):
+        stacked[number, : table.shape[0], : table.shape[1]] = table
+    return stacked

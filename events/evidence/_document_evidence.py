@@ -147,6 +147,7 @@ def evidence_rows(
     sources: dict[tuple[str, EventKey], _Sources] = {}
     for events in rule_events:
         probabilities, errors = events.probabilities.tolist(), events.mc_errors.tolist()
+        inefficiency = events.inefficiency
         packed = np.packbits(events.hits != 0, axis=1)
         triggers: Mapping[EventKey, list[dict[str, Any]]] = {}
         if any(probabilities):
@@ -166,7 +167,7 @@ def evidence_rows(
                 "probability": probabilities[index],
                 "mc_se": errors[index],
                 "one_best": bool(events.one_best[index]),
-                "inefficiency": events.inefficiency,
+                "inefficiency": inefficiency,
             }
             if cooccurrences is not None:
                 row |= mentions.cooccurring(cooccurrences.get(events.event, {}).get(key, in_document))
@@ -375,13 +376,13 @@ def _rule_sources(
     for part in events.parses:
         matches, parse = part.matches, part.parse
         assert matches is not None  # of one parse
-        for d in np.flatnonzero(part.description_hits).tolist():
-            first, end = (-1, -1) if matches.described_words is None else matches.described_words[d].tolist()
-            mention = mentions.number(parse, int(matches.described_mentions[d]))
-            code = matches.actors[int(matches.described_actors[d])]
-            n_certain = len(matches.described_mentions) - len(matches.inferred)
+        hit, n_certain = np.flatnonzero(part.description_hits), len(matches.described_mentions) - len(matches.inferred)
+        words = [(-1, -1)] * len(hit) if matches.described_words is None else matches.described_words[hit].tolist()
+        arrays = hit, matches.described_mentions[hit], matches.described_actors[hit], part.description_hits[hit]
+        for d, m, actor, n, (first, end) in zip(*(array.tolist() for array in arrays), words, strict=True):
             is_stand_in = d >= n_certain and matches.inferred[d - n_certain].possessor is None
-            described[mention, code, first, end, is_stand_in] += int(part.description_hits[d])
+            described[mentions.number(parse, m), matches.actors[actor], first, end, is_stand_in] += n
+        by_default = matches.by_default
         most: dict[tuple[int, EventKey], tuple[int, str, str]] = {}
         for t, k in np.argwhere(part.instance_hits).tolist():
             key, n, trigger = part.keys[k], int(part.instance_hits[t, k]), int(matches.triggers[t])
@@ -391,7 +392,7 @@ def _rule_sources(
             instance_hits[key][trigger, tuple(numbers)] += n
             # Where a default actor has the event, the row of nobody would be the same event again.
             if not any(is_nobody) and n > most.get((trigger, key), (0, "", ""))[0]:
-                filled = "" if not any(key) else "default" if matches.by_default[t, k] else "named"
+                filled = "" if not any(key) else "default" if by_default[t, k] else "named"
                 if filled == "named" and part.named_hits is not None and 2 * part.named_hits[t, k] < n:
                     filled = "stands for"
                 most[trigger, key] = n, filled, matches.frames[t] if matches.frames else ""

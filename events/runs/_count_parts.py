@@ -1,11 +1,12 @@
 """Parts of a corpus, which are files or row groups; each is counted in any process and stored under a content key."""
 
 import dataclasses
+import gc
 import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import resources
@@ -194,7 +195,8 @@ class CountPart:
                     on_progress(documents.bytes_read, counter.n_documents)
 
             threads = options.threads or processors()
-            counter.update(documents, threads=threads, repeated=self.excluded, on_batch=on_batch)
+            with _rare_garbage_collection():
+                counter.update(documents, threads=threads, repeated=self.excluded, on_batch=on_batch)
             counter.flush()
             self.source.require_unchanged()
             stored.record.update(
@@ -212,6 +214,17 @@ class CountPart:
             if doc_id in batch.doc_ids:
                 return f"{batch.source}: {batch.unit} {batch.places[batch.doc_ids.index(doc_id)]}"
         return self.source.path
+
+
+@contextmanager
+def _rare_garbage_collection() -> Iterator[None]:
+    """Have Python search less often for reference cycles, of which the many small objects of a document have none."""
+    thresholds = gc.get_threshold()
+    gc.set_threshold(20_000, *thresholds[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*thresholds)
 
 
 def file_parts(options: CountOptions, contents: str, source: Source, store: PartStore) -> list[CountPart]:
