@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import resources
@@ -38,6 +38,7 @@ from events.runs._store import STANDARD_INPUT, PartStore, Source, StoredPart
 
 _NOT_IN_KEY = ("threads", "part_size", "on_error", "max_quarantined")  # options on which no result depends
 _OF_TABLES = ("level", "interval", "rule_error", "reference")  # options on which only the tables depend, but no part
+_OBJECTS = 20_000  # number of new objects after which Python searches for reference cycles
 _BATCH = 256  # documents in a batch; some 20 MB of columns at 130 mentions per document
 
 
@@ -195,8 +196,13 @@ class CountPart:
                     on_progress(documents.bytes_read, counter.n_documents)
 
             threads = options.threads or processors()
-            with _rare_garbage_collection():
+            # Documents are many small objects without reference cycles, for which Python would search often.
+            thresholds = gc.get_threshold()
+            gc.set_threshold(_OBJECTS, *thresholds[1:])
+            try:
                 counter.update(documents, threads=threads, repeated=self.excluded, on_batch=on_batch)
+            finally:
+                gc.set_threshold(*thresholds)
             counter.flush()
             self.source.require_unchanged()
             stored.record.update(
@@ -214,17 +220,6 @@ class CountPart:
             if doc_id in batch.doc_ids:
                 return f"{batch.source}: {batch.unit} {batch.places[batch.doc_ids.index(doc_id)]}"
         return self.source.path
-
-
-@contextmanager
-def _rare_garbage_collection() -> Iterator[None]:
-    """Have Python search less often for reference cycles, of which the many small objects of a document have none."""
-    thresholds = gc.get_threshold()
-    gc.set_threshold(20_000, *thresholds[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*thresholds)
 
 
 def file_parts(options: CountOptions, contents: str, source: Source, store: PartStore) -> list[CountPart]:

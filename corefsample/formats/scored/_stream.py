@@ -10,7 +10,7 @@ from corefsample.coreference._antecedents import candidate_faults
 from corefsample.documents import _faults as document_faults
 from corefsample.documents._batch import SPAN_COLUMNS, DocumentBatch, flat_lists
 from corefsample.documents._scored import ScoredDocument
-from corefsample.documents._tokens import TOKEN_COLUMNS
+from corefsample.documents._tokens import STRING_COLUMNS, TOKEN_COLUMNS
 from corefsample.errors import DamagedFileError, InputError, shown
 from corefsample.files._paths import SCORED, PathLike, input_paths, partition_values
 from corefsample.files._reading import FileSeries, SeenIds, read_ahead
@@ -214,6 +214,8 @@ class DocumentStream(FileSeries):
                     if len(rows) > 1 and rows[0] not in faults:
                         faults |= dict.fromkeys(rows, document_faults.Fault(f"{rule}, got {len(rows)}", hint))
             valid = batch.take([row for row in range(len(batch)) if row not in faults]) if faults else batch
+            for name in STRING_COLUMNS if "tokens" in self._needs else ():
+                valid.token_words(name)  # here, because it can be done in the thread that reads ahead
             yield valid, rejected + [batch.rejected(row, fault) for row, fault in sorted(faults.items())]
 
 
