@@ -120,6 +120,7 @@ def _arguments(
     of: tuple[str, ...],
     by: tuple[str, ...],
     done_by: tuple[str, ...],
+    governing: tuple[str, ...],
 ) -> dict[str, tuple[str, ...]]:
     """Paths from a verb or a noun to its arguments, composed equally for all schemes.
 
@@ -132,6 +133,8 @@ def _arguments(
         Paths to modifiers of nouns: "of" in a path stands for any preposition; and further ones for "of" and "by".
     done_by
         Paths to the agent of a passive light verb.
+    governing
+        Paths from a noun to the verb or noun that governs it.
     """
     direct_object, _ = objects.split("|")
     any_subject = f"nsubj|{passive}|{clausal}"
@@ -183,6 +186,14 @@ def _arguments(
         "passive_subject": (f">{passive}",),
         "conjoined_object": (f">{direct_object}>conj+", f">{passive}>conj+"),
         "itself": ("",),
+        # An air strike; opened fire; killed in a raid; killed when troops fired; raids in which some were killed;
+        # troops fired, and some were killed.
+        "larger_event": (
+            *(f"[upos=NOUN]{steps}" for steps in governing),
+            *(f">advcl[{label}={{meanwhile}}]" for label in ("mark", "advmod")),
+            f"<{relative}",
+            f"[has >{passive}]<conj",
+        ),
         "noun_possessor": _with_conjuncts(possessor),
         "noun_compound": _with_conjuncts(*compound),
         "noun_of": noun_phrases("of", *of),
@@ -190,6 +201,8 @@ def _arguments(
         "with_phrase": noun_phrases("with"),
         "between_phrase": noun_phrases("between"),
         "against_phrase": noun_phrases("against"),
+        # Strikes launched by jets.
+        "participle_agent": tuple(f">acl{path}" for path in done_by),
         "light_verb_subject": _with_conjuncts(
             f"[upos=NOUN]<{direct_object}[lemma={{doing}},active]>nsubj",
             f"[upos=NOUN]<{direct_object}[lemma={{doing}},active,no >nsubj|{passive}]<conj>nsubj",
@@ -247,6 +260,7 @@ _ALL = (
         of=(),
         by=(">nmod:by", ">nmod:agent", ">obl:agent"),
         done_by=(">obl[case={by}]", ">obl:agent"),
+        governing=("<compound|obj|nmod|obl",),
     ),
     _universal(
         "ud1",
@@ -260,6 +274,7 @@ _ALL = (
         of=(">nmod:of",),
         by=(">nmod:by", ">nmod:agent"),
         done_by=(">nmod[case={by}]", ">nmod:agent"),
+        governing=("<compound|dobj|nmod",),
     ),
     Scheme(
         name="clearnlp",
@@ -303,6 +318,7 @@ _ALL = (
                 of=(),
                 by=(">agent>pobj",),
                 done_by=(">agent>pobj",),
+                governing=("<compound|nmod|dobj", "<pobj<prep"),
             ),
         },
     ),

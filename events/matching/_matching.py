@@ -25,6 +25,7 @@ from events.lexicon._lexicon import Lexicon, LexiconMatches
 from events.matching._matches import ABSENT, DEFAULT, NO_ACTOR, InferredDescription, MentionMatches
 from events.matching._trigger_model import (
     ANY_TYPE,
+    IMPLIED,
     LEARNED,
     LEAST,
     LEAST_SCORE,
@@ -37,7 +38,7 @@ from events.matching._trigger_model import (
 )
 from events.rules._conditions import holding
 from events.rules._format import NEAR
-from events.rules._rules import BY_RULES, Frame, Phrase, Rule
+from events.rules._rules import BY_RULES, Frame, Phrase, Rule, load_rules
 
 Instances = dict[tuple[int, ...], str]  # frame by the mentions that fill the roles
 _POSSESSIVES = ("poss", "nmod:poss")
@@ -49,6 +50,8 @@ _NO_NAMES = LexiconMatches({}, {}, 0)
 _resources = cache(load_language)  # once for each language, not for each document
 _SUBJECTS = frozenset(["nsubj", "nsubj:pass", "nsubjpass"])
 _OBJECTS = frozenset(["obj", "dobj", "iobj", "dative"])
+_VIOLENCE = "violence"
+_VIOLENT = IMPLIED[_VIOLENCE].union(IMPLIED)  # event types whose agents may be those of another event: see `agents`
 _PATIENTS = frozenset(["obj", "dobj", "nsubj:pass", "nsubjpass"])
 # Names of the paths by which a mention is described as an actor, for whether two mentions can be of one entity.
 _DESCRIBING = (
@@ -274,6 +277,35 @@ class ParseReading:
                 nearest[sentence] = max(candidate, nearest.get(sentence, candidate))
         return {token: chance for chance, token in nearest.values() if chance >= LEAST_SIMILAR}
 
+    def agents(
+        self, model: TriggerModel, paths: tuple[str, ...], trigger: int, ends: Mapping[int, str]
+    ) -> dict[int, str]:
+        """Ends of the paths to the agent of a trigger, where an event of violence gives way to its own agent.
+
+        In "a strike by troops killed nine" the troops killed. A trigger without an agent has that of the event of which
+        it is a part: "killed when troops shelled a village". Pronouns are left out there, because in "killed when they
+        attacked" they are not the agent.
+        """
+        events = {} if ends else follow_each(SCHEMES[self.scheme].paths["larger_event"], self.view, trigger)
+        for event, steps in events.items():
+            of_event = follow_each(paths, self.view, event) if self._is_violence(model, event) else {}
+            others = (end for end in of_event if end != trigger and self.view.upos[end] != "PRON")
+            ends = ends or {end: steps + of_event[end] for end in others}
+        agents: dict[int, str] = {}
+        for end, path in ends.items():
+            is_event = end != trigger and self.view.upos[end] == "NOUN" and self._is_violence(model, end)
+            of_event = (
+                follow_each(paths + SCHEMES[self.scheme].paths["participle_agent"], self.view, end) if is_event else {}
+            )
+            agents |= {e: path + steps for e, steps in of_event.items() if e != end} or {end: path}
+        return agents
+
+    def _is_violence(self, model: TriggerModel, token: int) -> bool:
+        """Whether somebody commits an act of violence by a predicate: by its word, or else by its context."""
+        acts, deaths = _words_of_violence()
+        lemma, column = self.view.lemma[token].lower(), model.types.index(_VIOLENCE)
+        return lemma in acts or (lemma not in deaths and bool(self.predicates.scores(model, [token])[0, column] > 0.0))
+
     def apart(self, names: LexiconMatches, lexicon: Lexicon) -> tuple[Ints32, int, Ints32]:
         """Pairs of mentions that belong to different entities, computed once for all rules.
 
@@ -458,6 +490,20 @@ class ParseReading:
 _NOTHING = _Descriptions((), np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros((0, 2), np.int32))
 
 
+@cache
+def _words_of_violence() -> tuple[frozenset[str], frozenset[str]]:
+    """Words of the rule of violence: for acts; and verbs whose subject suffers it, which need another agent."""
+    words = {True: set[str](), False: set[str]()}
+    for frame in load_rules(_VIOLENCE).frames:
+        words[_is_suffered(frame, "ud2")] |= frame.lemmas
+    return frozenset(words[False] - words[True]), frozenset(words[True])
+
+
+def _is_suffered(frame: Frame, scheme: str) -> bool:
+    """Whether a frame has verbs none of whose roles is the subject."""
+    return "VERB" in frame.upos and not any(">nsubj" in paths.get(scheme, ()) for paths in frame.roles.values())
+
+
 def _logistic(z: float) -> float:
     return 1.0 / (1.0 + exp(-z))
 
@@ -496,6 +542,9 @@ class RuleReading:
         frames = [(frame, parse.index.triggers(frame)) for frame in rule.frames if frame.name != LEARNED]
         of_rule = {token for _, triggers in frames for token in triggers}
         learned = [frame for frame in rule.frames if frame.name == LEARNED]
+        # Verbs whose subject suffers the event: in "nine soldiers died" the soldiers did not kill.
+        suffered = {t for frame, of_frame in frames if _is_suffered(frame, parse.scheme) for t in of_frame}
+        suffered -= {t for frame, of_frame in frames if not _is_suffered(frame, parse.scheme) for t in of_frame}
         similar: dict[int, float] = {}
         likely: Collection[int]
         if model is not None and learned:
@@ -511,9 +560,15 @@ class RuleReading:
         self.candidates = [
             TriggerCandidate(token, words, frame, tuple(follow_each(paths, parse.view, token) for paths in of_roles))
             for frame, triggers in frames
-            for of_roles in [[frame.roles.get(role, {}).get(parse.scheme, ()) for role in rule.event]]
             for token, words in triggers.items()
+            for roles in [{} if frame.name == LEARNED and token in suffered else frame.roles]
+            for of_roles in [[roles.get(role, {}).get(parse.scheme, ()) for role in rule.event]]
         ]
+        if learned and model is not None and rule.event_type in _VIOLENT and _VIOLENCE in model.types:
+            paths = learned[0].roles[rule.event[0]][parse.scheme]
+            self.candidates = [
+                c._replace(ends=(parse.agents(model, paths, c.token, c.ends[0]), *c.ends[1:])) for c in self.candidates
+            ]
         by_token: dict[int, Instances] = {}
         for candidate in self.candidates:
             role_fillers = []
