@@ -278,33 +278,57 @@ class ParseReading:
         return {token: chance for chance, token in nearest.values() if chance >= LEAST_SIMILAR}
 
     def agents(
-        self, model: TriggerModel, paths: tuple[str, ...], trigger: int, ends: Mapping[int, str]
-    ) -> dict[int, str]:
-        """Ends of the paths to the agent of a trigger, where an event of violence gives way to its own agent.
+        self,
+        model: TriggerModel,
+        paths: tuple[str, ...],
+        trigger: int,
+        ends: Mapping[int, str],
+        of_rule: Collection[int],
+    ) -> Mapping[int, str]:
+        """Ends of the paths to the agent of a trigger, where an event gives way to its own agents.
 
         In "a strike by troops killed nine" the troops killed. A trigger without an agent has that of the event of which
-        it is a part: "killed when troops shelled a village". Pronouns are left out there, because in "killed when they
-        attacked" they are not the agent.
-        """
-        events = {} if ends else follow_each(SCHEMES[self.scheme].paths["larger_event"], self.view, trigger)
-        for event, steps in events.items():
-            of_event = follow_each(paths, self.view, event) if self._is_violence(model, event) else {}
-            others = (end for end in of_event if end != trigger and self.view.upos[end] != "PRON")
-            ends = ends or {end: steps + of_event[end] for end in others}
-        agents: dict[int, str] = {}
-        for end, path in ends.items():
-            is_event = end != trigger and self.view.upos[end] == "NOUN" and self._is_violence(model, end)
-            of_event = (
-                follow_each(paths + SCHEMES[self.scheme].paths["participle_agent"], self.view, end) if is_event else {}
-            )
-            agents |= {e: path + steps for e, steps in of_event.items() if e != end} or {end: path}
-        return agents
+        it is a part: "killed when troops shelled a village". But in "killed when they attacked" they are not the agent.
 
-    def _is_violence(self, model: TriggerModel, token: int) -> bool:
-        """Whether somebody commits an act of violence by a predicate: by its word, or else by its context."""
+        Parameters
+        ----------
+        model
+            Trigger model, with the type of violence.
+        paths
+            Paths from a predicate to its agent.
+        trigger, ends
+            The trigger, and the ends of its paths to the agent.
+        of_rule
+            Triggers of the rule, which are events too.
+        """
+        scheme_paths = SCHEMES[self.scheme].paths
+        # The noun of an "Israeli strike" names its agent, that of "tear gas" does not.
+        named = any(self.view.text[token][:1].isupper() for token in self.view.dependents[trigger])
+        ends = {end: path for end, path in ends.items() if end != trigger or named}
+        events = {} if ends else follow_each(scheme_paths["larger_event"], self.view, trigger)
+        for event, steps in events.items():
+            of_event = follow_each(paths, self.view, event) if self._is_act(model, event, of_rule) else {}
+            skipped = "PRON" if steps.startswith(">") else None
+            ends = ends or {
+                end: steps + path for end, path in of_event.items() if end != trigger and self.view.upos[end] != skipped
+            }
+        agents: dict[int, str] = {}
+        without_agent: dict[int, str] = {}
+        for end, path in ends.items():
+            is_event = end != trigger and self.view.upos[end] == "NOUN" and self._is_act(model, end, of_rule)
+            of_event = follow_each(paths + scheme_paths["participle_agent"], self.view, end) if is_event else {}
+            others = {other: path + steps for other, steps in of_event.items() if other != end}
+            agents |= others or ({} if is_event else {end: path})
+            without_agent |= {} if others or not is_event else {end: path}
+        return agents or without_agent
+
+    def _is_act(self, model: TriggerModel, token: int, of_rule: Collection[int]) -> bool:
+        """Whether somebody commits an act by a predicate: by its word, or else more likely than not by its context."""
         acts, deaths = _words_of_violence()
         lemma, column = self.view.lemma[token].lower(), model.types.index(_VIOLENCE)
-        return lemma in acts or (lemma not in deaths and bool(self.predicates.scores(model, [token])[0, column] > 0.0))
+        if lemma in deaths:
+            return False
+        return lemma in acts or token in of_rule or bool(self.predicates.scores(model, [token])[0, column] > 0.0)
 
     def apart(self, names: LexiconMatches, lexicon: Lexicon) -> tuple[Ints32, int, Ints32]:
         """Pairs of mentions that belong to different entities, computed once for all rules.
@@ -493,15 +517,11 @@ _NOTHING = _Descriptions((), np.zeros(0, np.int32), np.zeros(0, np.int32), np.ze
 @cache
 def _words_of_violence() -> tuple[frozenset[str], frozenset[str]]:
     """Words of the rule of violence: for acts; and verbs whose subject suffers it, which need another agent."""
-    words = {True: set[str](), False: set[str]()}
+    words: dict[bool, set[str]] = {False: set(), True: set()}
     for frame in load_rules(_VIOLENCE).frames:
-        words[_is_suffered(frame, "ud2")] |= frame.lemmas
+        has_subject = any(">nsubj" in paths["ud2"] for paths in frame.roles.values())
+        words["VERB" in frame.upos and not has_subject] |= frame.lemmas
     return frozenset(words[False] - words[True]), frozenset(words[True])
-
-
-def _is_suffered(frame: Frame, scheme: str) -> bool:
-    """Whether a frame has verbs none of whose roles is the subject."""
-    return "VERB" in frame.upos and not any(">nsubj" in paths.get(scheme, ()) for paths in frame.roles.values())
 
 
 def _logistic(z: float) -> float:
@@ -542,9 +562,9 @@ class RuleReading:
         frames = [(frame, parse.index.triggers(frame)) for frame in rule.frames if frame.name != LEARNED]
         of_rule = {token for _, triggers in frames for token in triggers}
         learned = [frame for frame in rule.frames if frame.name == LEARNED]
-        # Verbs whose subject suffers the event: in "nine soldiers died" the soldiers did not kill.
-        suffered = {t for frame, of_frame in frames if _is_suffered(frame, parse.scheme) for t in of_frame}
-        suffered -= {t for frame, of_frame in frames if not _is_suffered(frame, parse.scheme) for t in of_frame}
+        is_violent = bool(learned) and rule.event_type in _VIOLENT and model is not None and _VIOLENCE in model.types
+        # In "nine soldiers died" the soldiers did not kill.
+        suffered = _words_of_violence()[1] if is_violent else frozenset()
         similar: dict[int, float] = {}
         likely: Collection[int]
         if model is not None and learned:
@@ -561,13 +581,14 @@ class RuleReading:
             TriggerCandidate(token, words, frame, tuple(follow_each(paths, parse.view, token) for paths in of_roles))
             for frame, triggers in frames
             for token, words in triggers.items()
-            for roles in [{} if frame.name == LEARNED and token in suffered else frame.roles]
+            for roles in [{} if frame.name == LEARNED and words in suffered else frame.roles]
             for of_roles in [[roles.get(role, {}).get(parse.scheme, ()) for role in rule.event]]
         ]
-        if learned and model is not None and rule.event_type in _VIOLENT and _VIOLENCE in model.types:
+        if is_violent and model is not None:
             paths = learned[0].roles[rule.event[0]][parse.scheme]
             self.candidates = [
-                c._replace(ends=(parse.agents(model, paths, c.token, c.ends[0]), *c.ends[1:])) for c in self.candidates
+                c._replace(ends=(dict(parse.agents(model, paths, c.token, c.ends[0], of_rule)), *c.ends[1:]))
+                for c in self.candidates
             ]
         by_token: dict[int, Instances] = {}
         for candidate in self.candidates:

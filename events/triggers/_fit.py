@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -28,7 +28,7 @@ from events.matching._trigger_model import (
     prototype_of,
 )
 from events.rules._rules import Rule
-from events.triggers._texts import AnsweredText
+from events.triggers._texts import AnsweredText, Mark
 
 LEAST_COUNT = 3  # of predicates with a feature
 LEAST_LEMMAS = 1  # of predicates with a lemma that report an event
@@ -77,14 +77,23 @@ def predicates_of(
     index: list[int] = []
     features, lemmas, reports, vectors = [], [], [], []
     of_triggers: list[tuple[int, int, list[int]]] = []
-    words = rule_words(rules)
-    for number, (text, doc) in enumerate(zip(texts, pipeline.pipe(text.text for text in texts), strict=True)):
+    words, parses = rule_words(rules), []
+    for doc in pipeline.pipe(text.text for text in texts):
         tokens = spacy_tokens(doc)
         scheme = readable_schemes(tokens.dep, None)[0]
         view = ParseView(tokens, SCHEMES[scheme])
-        of_parse, lemma_index = PredicateFeatures(view, tokens.sent.tolist()), LemmaIndex(view, words)
+        parses.append((view, scheme, tokens.sent.tolist(), [token.idx for token in doc]))
+    event_nouns = frozenset(
+        view.lemma[head].lower()
+        for text, (view, _, _, starts) in zip(texts, parses, strict=True)
+        for mark in text.marks
+        for head in _heads(_inside(mark, view, starts), view)
+        if mark.types and view.upos[head] == "NOUN"
+    )
+    for number, (text, (view, scheme, sentences, starts)) in enumerate(zip(texts, parses, strict=True)):
+        of_parse, lemma_index = PredicateFeatures(view, sentences), LemmaIndex(view, words)
         triggers = [{t for frame in rule.frames for t in lemma_index.triggers(frame)} for rule in rules]
-        reported = _reported(text, [token.idx for token in doc], view)
+        reported = _reported(text, view, starts, event_nouns)
         all_tokens = {t for t, upos in enumerate(view.upos) if upos in PREDICATES}.union(reported, *triggers)
         for token in sorted(all_tokens):
             of_rules = [TRIGGER + rule.name for rule, of_rule in zip(rules, triggers, strict=True) if token in of_rule]
@@ -105,18 +114,30 @@ def predicates_of(
     return Predicates(np.array(index), features, lemmas, answers, np.array(vectors, np.float32), of_triggers)
 
 
-def _reported(text: AnsweredText, starts: Sequence[int], view: ParseView) -> dict[int, frozenset[str]]:
-    """Types that predicates report: of each mark all its verbs and nouns, or the word that governs the others.
+def _inside(mark: Mark, view: ParseView, starts: Sequence[int]) -> list[int]:
+    """Tokens of a mark; `starts` has the first character of each token."""
+    return [t for t, start in enumerate(starts) if start < mark.end and start + len(view.text[t]) > mark.start]
 
-    In "held talks" the verb and the noun report a meeting: the paths to who met may start at either.
+
+def _heads(tokens: Sequence[int], view: ParseView) -> list[int]:
+    return [token for token in tokens if view.heads[token] not in tokens]
+
+
+def _reported(
+    text: AnsweredText, view: ParseView, starts: Sequence[int], event_nouns: Collection[str]
+) -> dict[int, frozenset[str]]:
+    """Types that predicates report: of each mark its verbs and nouns of events, or the word that governs the others.
+
+    In "held talks" the verb and the noun report a meeting: the paths to who met may start at either. In "took the son"
+    the verb alone reports an arrest. Nouns of events are those that govern the other words of some mark.
     """
     reported: dict[int, frozenset[str]] = {}
     for mark in text.marks:
-        inside = [t for t, start in enumerate(starts) if start < mark.end and start + len(view.text[t]) > mark.start]
+        inside = _inside(mark, view, starts)
         if mark.types and inside:
-            heads = [t for t in inside if view.heads[t] not in inside]
-            predicates = [t for t in inside if view.upos[t] in PREDICATES]
-            for token in predicates or heads[:1]:
+            nouns = [t for t in inside if view.upos[t] == "NOUN" and view.lemma[t].lower() in event_nouns]
+            predicates = [*nouns, *(t for t in inside if view.upos[t] == "VERB")]
+            for token in predicates or _heads(inside, view)[:1]:
                 reported[token] = reported.get(token, frozenset()) | mark.types
     return reported
 

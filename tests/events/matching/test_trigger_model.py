@@ -157,14 +157,16 @@ def test_the_fit_is_the_maximum_of_the_posterior_and_types_use_their_own_rule() 
     assert sums == pytest.approx(fitted.similarity.tolist(), abs=2e-3)
 
 
-def test_every_verb_and_noun_of_marked_words_reports_or_else_the_word_that_governs_them() -> None:
+def test_verbs_and_nouns_of_events_in_marked_words_report_or_else_the_word_that_governs_them() -> None:
     sentence = ["They/PRON>2:nsubj held=hold/VERB>0:root talks=talk/NOUN>2:obj in/ADP>5:case Doha/PROPN>2:obl"]
     tokens = er.scored(er.json_document("d", "1999-01-05", sentence, {})).tokens
     assert tokens is not None
     view, meet = ParseView(tokens, SCHEMES["ud2"]), frozenset(["meet"])
     for start, end, predicates in ((5, 15, {1, 2}), (0, 9, {1}), (16, 23, {4}), (16, 18, {3})):
         text = AnsweredText("a", "They held talks in Doha", (Mark(start, end, meet, ()),))
-        assert _reported(text, [0, 5, 10, 16, 19], view) == dict.fromkeys(predicates, meet)
+        assert _reported(text, view, [0, 5, 10, 16, 19], {"talk"}) == dict.fromkeys(predicates, meet)
+    text = AnsweredText("a", "They held talks in Doha", (Mark(5, 15, meet, ()),))
+    assert _reported(text, view, [0, 5, 10, 16, 19], {"fire"}) == {1: meet}  # as in "took the son"
 
 
 def test_texts_have_marks_of_what_is_reported(tmp_path: Path) -> None:
