@@ -190,7 +190,7 @@ def _arguments(
         # troops fired, and some were killed.
         "larger_event": (
             *(f"[upos=NOUN]{steps}" for steps in governing),
-            *(f">advcl[{label}={{meanwhile}}]" for label in ("mark", "advmod")),
+            *(f">advcl[{label}={{meanwhile}},advmod!=even]" for label in ("mark", "advmod")),
             f"<{relative}",
             f"[has >{passive}]<conj",
         ),
