@@ -20,6 +20,7 @@ from events import EventCounter, load_lexicon, load_rules
 from events.evidence._evaluation import evaluate_clustering
 from events.matching._matches import MentionMatches
 from events.matching._matching import match_document
+from events.matching._trigger_model import with_trigger_model
 from events.rules._rules import Rule
 
 DESIGN = Path(__file__).parents[2] / "data" / "attack_design.txt"
@@ -222,6 +223,44 @@ def test_dyads_name_the_attacker_and_the_attacked(scheme: str) -> None:
 
 
 # --- parsers of two schemes --------------------------------------------------------------------------------
+
+
+KILLED = "nine/NOUN>{0}:nsubj:pass were/AUX>{0}:aux:pass killed=kill/VERB>{1}"
+AGENTS = {  # of a killing with a trigger model, with the parse, and the tokens of one entity
+    "Israel/PROPN>2:nsubj launched=launch/VERB>0:root strikes=strike/NOUN>2:obj that/DET>5:nsubj "
+    "killed=kill/VERB>3:acl:relcl": ("ISR", ()),
+    "Strikes=strike/NOUN>4:nsubj by/ADP>3:case Israel/PROPN>1:nmod killed=kill/VERB>0:root": ("ISR", ()),
+    "An/DET>3:det Israeli/ADJ>3:amod strike/NOUN>4:nsubj killed=kill/VERB>0:root": ("ISR", ()),
+    "Strikes=strike/NOUN>5:nsubj launched=launch/VERB>1:acl by/ADP>4:case Israel/PROPN>2:obl killed=kill/VERB>0:root": (
+        "ISR",
+        (),
+    ),
+    KILLED.format(3, "0:root") + " when/ADV>6:advmod Israel/PROPN>6:nsubj shelled=shell/VERB>3:advcl": ("ISR", ()),
+    KILLED.format(3, "0:root") + " before/SCONJ>6:mark Israel/PROPN>6:nsubj shelled=shell/VERB>3:advcl": ("", ()),
+    KILLED.format(3, "0:root") + " when/ADV>6:advmod they/PRON>6:nsubj shelled=shell/VERB>3:advcl Israel/PROPN>6:obl": (
+        "",
+        (4, 6),
+    ),
+    "Israel/PROPN>2:nsubj fired=fire/VERB>0:root at/ADP>4:case Gaza/PROPN>2:obl " + KILLED.format(7, "2:conj"): (
+        "ISR",
+        (),
+    ),
+    "Israel/PROPN>2:nsubj attacked=attack/VERB>0:root and/CCONJ>5:cc were/AUX>5:aux:pass killed=kill/VERB>2:conj": (
+        "",
+        (),
+    ),
+    "Israelis=israeli/PROPN>2:nsubj died=die/VERB>0:root in/ADP>4:case raids=raid/NOUN>2:obl": ("", ()),
+}
+
+
+@pytest.mark.parametrize("text", AGENTS)
+def test_an_event_gives_way_to_its_agents_but_victims_do_not_act(text: str) -> None:
+    expected, coreferent = AGENTS[text]
+    matches = matched(text, "ud2", rule=with_trigger_model(load_rules("kill"), "words"))
+    tokens = [m[0] for m in er.nominal_mentions(er.parsed(text).upos)]
+    labels = [tokens.index(coreferent[0]) if t in coreferent else i for i, t in enumerate(tokens)]
+    assert matches.possible
+    assert {key[0] for key in evaluate_clustering(matches, labels)} == {expected}
 
 
 @pytest.mark.parametrize(("folder", "scheme"), [(EN_CORE_WEB_SM, "clearnlp"), (EN_GUM_UD, "ud2")], ids=["sm", "gum"])
