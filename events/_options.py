@@ -148,9 +148,12 @@ class Options:
     ----------
     help_of
         Description of each option, by name.
+    section
+        Title of the section of the help that has the options of the class.
     """
 
     help_of: ClassVar[dict[str, str]] = {}
+    section: ClassVar[str] = "Options"
 
     def __post_init__(self) -> None:
         for field in fields_of(type(self)).values():
@@ -394,38 +397,6 @@ class Recalibrated(Options):
 
 
 @declared
-class UncertainlyRecalibrated(Recalibrated):
-    """A recalibration, and how much of its uncertainty counts include.
-
-    Attributes
-    ----------
-    uncertainty
-        Uncertainty of the recalibration that the intervals include: none; fit, because it was fitted to a limited
-        number of documents; domain, also because those may be of other kinds of text. [default: domain if the
-        recalibration has it, otherwise fit if it has that, otherwise none]
-    """
-
-    uncertainty: Literal["none", "fit", "domain"] | None = None
-
-    def _check(self) -> None:
-        if self.recalibration == "none" and self.uncertainty not in (None, "none"):
-            raise ParameterError("needs a recalibration, got none", parameter="uncertainty")
-
-
-@declared
-class ThreadsOption(Options):
-    """Threads of a process.
-
-    Attributes
-    ----------
-    threads
-        Number of threads in each process; the results do not depend on it. [default: one for each processor]
-    """
-
-    threads: int | None = option(default=None, at_least=1)
-
-
-@declared
 class EngineOptions(Options, abc.ABC):
     """Engine that computes the parts of a corpus; no result depends on these options.
 
@@ -442,6 +413,7 @@ class EngineOptions(Options, abc.ABC):
         process, before that is an error.
     """
 
+    section = "Parts and processes"
     workers: int | None = option(default=None, at_least=1, is_recorded=False)
     scheduler: str | None = option(default=None, metavar="ADDRESS", is_recorded=False)
     worker_timeout: float = option(default=600.0, above=0.0, is_recorded=False)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -95,18 +95,9 @@ class Command(click.Command):
         Names of the arguments, with "+" for one or more values and "*" for any number.
     task
         Name of the work, which is shown with its progress.
-    sections
-        Names of less common options by the title of their section, which follows the common options.
     """
 
-    def __init__(
-        self,
-        options: type[Options],
-        run: Callable[..., Summary],
-        *arguments: str,
-        task: str = "",
-        sections: Mapping[str, str] | None = None,
-    ) -> None:
+    def __init__(self, options: type[Options], run: Callable[..., Summary], *arguments: str, task: str = "") -> None:
         from events._options import fields_of  # not above, because `corefsample --help` needs no options
 
         super().__init__(None, help=help_of(sys.modules[run.__module__].__doc__), context_settings=SETTINGS)
@@ -119,7 +110,12 @@ class Command(click.Command):
         self.params += [
             click.Option([*flags.split(), name], is_flag=True, help=text) for name, (flags, text) in _COMMON.items()
         ]
-        self.section_of = {name: title for title, names in (sections or {}).items() for name in names.split()}
+        self.section_of = {
+            name: vars(each)["section"]
+            for each in options.__mro__
+            if "section" in vars(each)
+            for name in vars(each).get("__annotations__", {})
+        }
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the help of the options by section."""

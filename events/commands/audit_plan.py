@@ -193,9 +193,4 @@ def _shown(values: Mapping[str, Any]) -> Iterator[str | Table | Pairs]:
     yield Pairs("Each label answers:", [("question", values["question"]), *(("", text) for text in values["codebook"])])
 
 
-command = Command(
-    AuditPlanOptions,
-    run_audit_plan,
-    "source",
-    sections={"Strata": "cuts column by floor", "Other models": "proxies table"},
-)
+command = Command(AuditPlanOptions, run_audit_plan, "source")

@@ -175,10 +175,4 @@ def _row(group: GroupCalibration) -> tuple[str, ...]:
     )
 
 
-command = Command(
-    CalibrateOptions,
-    run_calibrate,
-    "inputs+",
-    task="pairing",
-    sections={"Measuring": "bin_size norm level n_resamples unannotated seed"},
-)
+command = Command(CalibrateOptions, run_calibrate, "inputs+", task="pairing")

@@ -158,11 +158,4 @@ def _require_scores(names: list[str], path: str, options: ConvertOptions) -> Non
         raise ParameterError(f"{rule}, got {options.clustering!r}", parameter="clustering")
 
 
-command = Command(
-    ConvertOptions,
-    run_convert,
-    "inputs+",
-    "output",
-    task="converting",
-    sections={"Writing annotated formats": "clustering seed singletons"},
-)
+command = Command(ConvertOptions, run_convert, "inputs+", "output", task="converting")

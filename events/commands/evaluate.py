@@ -173,11 +173,4 @@ def _percent(*shares: float) -> tuple[str, ...]:
     return tuple(f"{100 * share:.2f}" for share in shares)
 
 
-command = Command(
-    EvaluateOptions,
-    run_evaluate,
-    "system",
-    "gold",
-    task="scoring",
-    sections={"Intervals": "n_samples level n_resamples seed"},
-)
+command = Command(EvaluateOptions, run_evaluate, "system", "gold", task="scoring")

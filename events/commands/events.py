@@ -157,13 +157,4 @@ def _highest(counts: pd.DataFrame) -> Iterator[str | summary.Table]:
     )
 
 
-command = Command(
-    EventsOptions,
-    run_events,
-    "inputs+",
-    task="counting",
-    sections={
-        "Counting": "n_samples level interval recalibration uncertainty seed lexicon scheme",
-        "Parts and processes": "threads workers scheduler part_size",
-    },
-)
+command = Command(EventsOptions, run_events, "inputs+", task="counting")

@@ -180,11 +180,4 @@ def _shown(values: dict[str, Any], fitted: CorpusFit) -> Iterator[str]:
     )
 
 
-command = Command(
-    RecalibrateOptions,
-    run_recalibrate,
-    "gold",
-    "apply",
-    task="recalibrating",
-    sections={"Fitting": "form domains n_folds n_resamples unannotated seed"},
-)
+command = Command(RecalibrateOptions, run_recalibrate, "gold", "apply", task="recalibrating")

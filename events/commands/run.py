@@ -78,26 +78,27 @@ def run_run(inputs: Inputs, options: RunOptions, *, on_progress: shared.Progress
     from events.runs._count_parts import checked_contents
     from events.runs._document_inputs import DocumentInputs
     from events.runs._outputs import RunFolder
-    from events.runs._score_run import is_scored
+    from events.runs._store import FinishedCommand
 
     scored = options.scored
     # Folder, rules, lexicon and dates are checked first, so that errors are raised before hours of work.
     RunFolder(options.out, overwrite=options.overwrite or not is_url(options.out))
     counting = run_options.EventsOptions(**options.subset(*shared.fields_of(run_options.EventsOptions)))
     checked_contents(counting)
-    shared_names = shared.fields_of(run_options.ScoringOptions).keys() & shared.fields_of(RunOptions).keys() - {
-        "recalibration"
-    }
-    scoring = run_options.ScoringOptions(**options.subset(*shared_names))
-    if not is_scored(inputs, scored, scoring):
+    names = {*shared.fields_of(run_options.ScoreOptions)} & {*shared.fields_of(RunOptions)}
+    of_scores = options.subset(*names - {"recalibration", "part_size", "out"})
+    scoring = run_options.ScoreOptions(out=scored, **of_scores)
+
+    def score() -> Summary:
         article_options = options.subset(*run_options.ARTICLE_OPTIONS, "undated")
         selected = shared.Selection(options.where) if options.where else None
         is_news = options.pipeline is not None
         documents = DocumentInputs(inputs, article_options=article_options, prefer_news=is_news, selected=selected)
         if options.stops_at_undated and "-" not in documents.paths:
             documents.require_dates()
-        names = ("overwrite", "workers", "scheduler", *shared_names)
-        run_score(inputs, run_options.ScoreOptions(out=scored, **options.subset(*names)), on_progress=on_progress)
+        return run_score(inputs, scoring, on_progress=on_progress)
+
+    FinishedCommand("score", inputs, scoring).repeated_or_run(score, ())
     run = run_events(scored, counting, on_progress=on_progress).result
     report = page_of_run(options.out, overwrite=True)  # None if the libraries of the extra "report" are missing
     summary = summary_of_run(run)
@@ -105,16 +106,4 @@ def run_run(inputs: Inputs, options: RunOptions, *, on_progress: shared.Progress
     return dataclasses.replace(summary, values=values, files={**summary.files, "Scored": scored})
 
 
-command = Command(
-    RunOptions,
-    run_run,
-    "inputs+",
-    task="scoring and counting",
-    sections={
-        "Reading news": "date_format date_column text_column id_column title_column headline paragraphs as_written "
-        "fix_text duplicates",
-        "Scoring": "model parses parse_temperature",
-        "Counting": "n_samples level interval recalibration uncertainty seed lexicon scheme",
-        "Parts and processes": "threads workers scheduler part_size",
-    },
-)
+command = Command(RunOptions, run_run, "inputs+", task="scoring and counting")

@@ -122,16 +122,4 @@ def _shown(run: Mapping[str, Any]) -> Iterator[str]:
     yield from counts_above_zero((run["n_not_selected"], "document", "left out by --where"))
 
 
-command = Command(
-    ScoreOptions,
-    run_score,
-    "inputs+",
-    task="scoring",
-    sections={
-        "Reading news": "date_format date_column text_column id_column number_articles title_column headline "
-        "paragraphs as_written fix_text duplicates",
-        "Sampling parses": "parses parse_temperature",
-        "Scoring": "model folds recalibration mentions min_prob scheme",
-        "Parts and processes": "workers scheduler part_size",
-    },
-)
+command = Command(ScoreOptions, run_score, "inputs+", task="scoring")

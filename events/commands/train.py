@@ -191,14 +191,4 @@ def _shown(values: dict[str, Any], model: AntecedentScorer) -> Iterator[str | Ta
     yield "training, held out: -log P of gold antecedents; links: log loss of link marginals; in nats per mention."
 
 
-command = Command(
-    TrainOptions,
-    run_train,
-    "corpora+",
-    task="reading",
-    sections={
-        "Choosing and reading documents": "held_out_share refit where scheme attribution",
-        "What it learns from": "mentions windows language",
-        "Training": "l2 epochs orders link_weight learning_rate bits min_count seed",
-    },
-)
+command = Command(TrainOptions, run_train, "corpora+", task="reading")

@@ -21,8 +21,7 @@ class CountOptions(
     shared.SchemeOption,
     shared.Seed,
     shared.CorpusOptions,
-    shared.UncertainlyRecalibrated,
-    shared.ThreadsOption,
+    shared.Recalibrated,
 ):
     """Options of counting events: rules, samples, intervals, and treatment of documents.
 
@@ -58,6 +57,10 @@ class CountOptions(
     coreference
         Source of the entities: scored, the coreference scores; none, each mention is an entity, which shows what
         coreference adds.
+    uncertainty
+        Uncertainty of the recalibration that the intervals include: none; fit, because it was fitted to a limited
+        number of documents; domain, also because those may be of other kinds of text. [default: domain if the
+        recalibration has it, otherwise fit if it has that, otherwise none]
     compare
         Codes of two actors, such as YUG X-NATO. For each period, the probability that more documents have an event of A
         than of B is written to comparisons.csv. [default: none]
@@ -70,10 +73,13 @@ class CountOptions(
     reference
         Folder with the results of `corefsample audit estimate` for similar news, whose numbers are added to the table
         of other rules. [default: none]
+    threads
+        Number of threads in each process; the results do not depend on it. [default: one for each processor]
     part_size
         Approximate number of documents in a part of the work; the results do not depend on it.
     """
 
+    section = "Counting"
     rule: str | tuple[str, ...] = option(default="attack", metavar="RULE")
     preset: str | None = option(default=None, metavar="NAME")
     period: str = option(default="quarter", metavar="PERIOD")
@@ -83,10 +89,12 @@ class CountOptions(
     outcome: tuple[str, ...] = option(default=(), metavar="NAME=EVENTS:ACTORS")
     filled: Literal["either", "named", "default"] = "either"
     coreference: Literal["scored", "none"] = "scored"
+    uncertainty: Literal["none", "fit", "domain"] | None = None
     compare: tuple[str, str] | None = option(default=None, metavar="A B")
     all_periods: bool = False
     rule_error: str | None = option(default=None, metavar="FILE")
     reference: tuple[str, ...] = option(default=(), metavar="AUDIT")
+    threads: int | None = option(default=None, at_least=1)
     part_size: int = option(default=5000, at_least=1)
 
     def _check(self) -> None:
@@ -98,6 +106,8 @@ class CountOptions(
         repeated = [rule for i, rule in enumerate(self.rules) if rule in self.rules[:i]]
         if repeated:
             raise ParameterError(f"must name different rules, got {repeated[0]!r} twice", parameter="rule")
+        if self.recalibration == "none" and self.uncertainty not in (None, "none"):
+            raise ParameterError("needs a recalibration, got none", parameter="uncertainty")
         if self.compare is not None and self.compare[0] == self.compare[1]:
             raise ParameterError(f"must name two different actors, got {self.compare[0]!r} twice", parameter="compare")
 
@@ -222,6 +232,7 @@ class ReadingOptions(Options):
         Temperature of the drawn parses: above 1 they vary more. [default: the one fitted for the pipeline]
     """
 
+    section = "Reading news"
     pipeline: str | None = option(default=None, metavar="SPACY")
     date_format: str | None = option(default=None, metavar="FORMAT")
     date_column: str = option(default="date", metavar="NAME")

@@ -16,8 +16,7 @@ from corefsample._arrays import pd
 from corefsample._machine import processors
 from corefsample.documents._faults import Rejected
 from corefsample.files import _atomic as atomic
-from corefsample.files._paths import Inputs, is_file, local_name, require_suffix
-from corefsample.files._reading import read_json
+from corefsample.files._paths import Inputs, local_name, require_suffix
 from corefsample.files._remote import is_url
 from corefsample.formats.scored._stream import SUFFIXES
 from corefsample.formats.scored._writing import QUARANTINE, join, write_documents
@@ -30,7 +29,7 @@ from events.runs._document_inputs import ANNOTATED, DocumentInputs, ReadDocument
 from events.runs._engines import Engine
 from events.runs._run_options import ARTICLE_OPTIONS, ScoreOptions, ScoringOptions
 from events.runs._scorer import forget_scorer, scorer_of, with_absolute_paths
-from events.runs._store import STANDARD_INPUT, PartStore, StoredPart, opened_store
+from events.runs._store import PartStore, StoredPart, opened_store
 
 DUPLICATES_SUFFIX = ".duplicates.csv"
 _DOCUMENTS = "documents.parquet"
@@ -266,24 +265,6 @@ def _written_duplicates(documents: DocumentInputs, path: str) -> str | None:
             *(len(documents.repeated), doc_id, first, name),
         )
     return name
-
-
-def is_scored(inputs: Inputs, path: str, options: ScoringOptions) -> bool:
-    """Whether a file has the scores of these inputs with these options and the present model and pipeline."""
-    if not (is_file(path) and is_file(path + outputs.RECORD_SUFFIX)):
-        return False
-    documents = DocumentInputs(inputs, article_options=options.subset(*ARTICLE_OPTIONS), prefer_news=True)
-    if STANDARD_INPUT in documents.paths:  # its documents may have changed
-        return False
-    try:
-        record = read_json(path + outputs.RECORD_SUFFIX)
-        scorer = scorer_of(with_absolute_paths(options))
-        if record["settings"] != scorer.settings(options) or record["inputs"] != outputs.checksums(documents.paths):
-            return False
-    except (InputError, KeyError, TypeError):
-        return False
-    forget_scorer()
-    return True
 
 
 def _require_pipeline_for_text(documents: DocumentInputs, options: ScoringOptions) -> None:
