@@ -89,16 +89,15 @@ def run_run(inputs: Inputs, options: RunOptions, *, on_progress: shared.Progress
     of_scores = options.subset(*names - {"recalibration", "part_size", "out"})
     scoring = run_options.ScoreOptions(out=scored, **of_scores)
 
-    def score() -> Summary:
+    finished = FinishedCommand("score", inputs, scoring)
+    if finished.summary() is None:
         article_options = options.subset(*run_options.ARTICLE_OPTIONS, "undated")
         selected = shared.Selection(options.where) if options.where else None
         is_news = options.pipeline is not None
         documents = DocumentInputs(inputs, article_options=article_options, prefer_news=is_news, selected=selected)
         if options.stops_at_undated and "-" not in documents.paths:
             documents.require_dates()
-        return run_score(inputs, scoring, on_progress=on_progress)
-
-    FinishedCommand("score", inputs, scoring).repeated_or_run(score, ())
+        finished.finish(run_score(inputs, scoring, on_progress=on_progress).to_json())
     run = run_events(scored, counting, on_progress=on_progress).result
     report = page_of_run(options.out, overwrite=True)  # None if the libraries of the extra "report" are missing
     summary = summary_of_run(run)
