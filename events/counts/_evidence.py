@@ -26,7 +26,7 @@ from corefsample.files._reading import parquet_errors
 from corefsample.files._remote import is_url
 from corefsample.posterior._posterior import unlike_scores
 from events.counts._event_counts import CountsOfRules, EventCounts, Interval
-from events.counts._occurrences import MOST_PERIODS, Occurrences, occurrences
+from events.counts._occurrences import MOST_PERIODS, Occurrences
 from events.counts._run_tables import verify_table
 from events.evidence._acceptance import DUPLICATE
 from events.evidence._columns import ACTOR, COOCCURRENCES, TABLE_METADATA, Calendar, EventKey, EvidenceSettings
@@ -153,7 +153,7 @@ class Evidence:
 
     def occurrences(self, period: str | None = None, by: Sequence[str] = (), all_periods: bool = False) -> Occurrences:
         """The evidence as arrays."""
-        return occurrences(self.settings, self.rows, self.documents, period, by, all_periods)
+        return Occurrences(self.settings, self.rows, self.documents, period, by, all_periods)
 
     def evidence(self) -> pd.DataFrame:
         """Table of evidence, one row for each document and event with P > 0: see `evidence_schema`.

@@ -1,14 +1,13 @@
 """The evidence as arrays: which event is possible in which document, and in how many samples it is true."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from corefsample import ParameterError, _checks
-from corefsample._arrays import Bools, Bytes, Floats, Ints, Ints32
+from corefsample._arrays import Bools, Bytes, Ints, Ints32
 from corefsample._random import agreement_bound, monte_carlo_errors
 from events.evidence._columns import COOCCURRENCES, NO_PERIOD, Calendar, EventKey, EvidenceSettings, count_columns
 from events.evidence._documents_table import ALL_DOCUMENTS_SCHEMA
@@ -18,16 +17,26 @@ from events.news._quality import outlying_dates, outlying_notice
 MOST_PERIODS = 100_000  # from the first document to the last: 273 years of days
 
 
-@dataclass(frozen=True, eq=False)
 class Occurrences:
     """Rows of evidence as arrays, with the period and the group of each document.
 
+    Parameters
+    ----------
+    settings
+        Settings of the evidence.
+    rows, documents
+        Rows of the evidence, whose order is that of the arrays, and of the documents.
+    period
+        Length of a period, by default that of the settings.
+    by
+        Names of the columns of the documents by which they are grouped; a document without a value has "".
+    all_periods
+        True to list the periods from the first document to the last, even if dates are far from all others.
+
     Attributes
     ----------
-    settings, calendar
-        Settings of the evidence, and calendar that divides time into periods.
-    rows
-        Rows of the evidence, whose order is that of the arrays.
+    calendar
+        Calendar that divides time into periods.
     groups
         Values of the columns by which documents are grouped, for each group, sorted; one empty tuple without groups.
     periods
@@ -53,26 +62,83 @@ class Occurrences:
         bool (n,): whether a predicate returned a number.
     cooccurrence
         int64 (n,): index in `COOCCURRENCES`, -1 where words and names do not co-occur.
+
+    Raises
+    ------
+    ParameterError
+        If a column is missing, the period is not valid, or the documents have more than 100,000 periods.
     """
 
-    settings: EvidenceSettings
-    calendar: Calendar
-    rows: SortedRows
-    groups: list[tuple[str, ...]]
-    periods: Ints
-    span: range
-    outside: str
-    group_of: Ints
-    keys: list[tuple[str, EventKey]]
-    key: Ints
-    document: Ints
-    n_hits: Ints
-    one_best: Ints
-    n_named: Ints
-    scaled_variance: Ints
-    squared_error: Floats
-    has_number: Bools
-    cooccurrence: Ints
+    def __init__(
+        self,
+        settings: EvidenceSettings,
+        rows: SortedRows,
+        documents: SortedRows,
+        period: str | None = None,
+        by: Sequence[str] = (),
+        all_periods: bool = False,
+    ) -> None:
+        self.settings, self.rows = settings, rows
+        self.calendar = Calendar(settings.period if period is None else period)
+        for name in by:
+            of_counts = count_columns(settings.roles, recalibrated=True, defaults=True, rule_error=True)
+            names = {*ALL_DOCUMENTS_SCHEMA.names, *of_counts}
+            properties = tuple(each for each in documents.schema.names if each not in names)
+            if not properties:
+                raise ParameterError("needs documents with a field of metadata, got none", parameter="by")
+            _checks.choice("by", name, properties)
+        table = documents.read("doc_id", "date", *by)
+        self.periods: Ints = self.calendar.numbers(table["date"].to_numpy().astype("datetime64[D]"))
+        numbers, n_docs = np.unique(self.periods[self.periods != NO_PERIOD], return_counts=True)
+        extent = int(np.ptp(numbers)) + 1 if len(numbers) else 0
+        if extent > MOST_PERIODS:
+            rule = f"must divide the dates into at most {MOST_PERIODS:,}, got {extent:,}"
+            raise ParameterError(rule, parameter="period")
+        present = self.calendar.periods(numbers)
+        days = np.array([each.start for each in present], "datetime64[D]")
+        is_listed = np.full(len(present), True) if all_periods else ~outlying_dates(days, n_docs)
+        listed = numbers[is_listed].tolist()
+        self.span = range(listed[0], listed[-1] + 1) if listed else range(0)
+        self.outside = "" if all_periods else outlying_notice(days, n_docs, [each.label for each in present])
+        texts = [np.array(table[name].fill_null("").to_pylist(), object) for name in by]
+        cells = list(zip(*texts, strict=True)) if by else [()] * len(table)
+        self.groups: list[tuple[str, ...]] = sorted({*cells}) or [()] * (not by)
+        number_of_group = {group: number for number, group in enumerate(self.groups)}
+        self.group_of = np.array([number_of_group[cell] for cell in cells], np.int64)
+        self._read_rows(table["doc_id"].combine_chunks())
+
+    def _read_rows(self, doc_ids: pa.StringArray) -> None:
+        """Read the arrays of rows, of documents with these doc_ids."""
+        settings, n_samples = self.settings, self.settings.n_samples
+        names = ["doc_id", "event", *settings.roles, "probability", "one_best", "inefficiency", "cooccurrence"]
+        names += ["named_samples"] if settings.has_defaults else []
+        table = self.rows.read(*names, *(["numbers", "best_number"] if settings.is_predicate else []))
+        self.keys, self.key = _keys(table, settings)
+        self.document: Ints = pc.index_in(table["doc_id"], value_set=doc_ids).to_numpy().astype(np.int64)
+        n_hits = np.rint(table["probability"].to_numpy() * n_samples).astype(np.int64)
+        self.n_hits, self.n_named, self.scaled_variance = n_hits, n_hits.copy(), n_hits * (n_samples - n_hits)
+        self.one_best: Ints = table["one_best"].to_numpy().astype(np.int64)
+        self.has_number, self.squared_error = np.zeros(len(table), np.bool_), np.zeros(len(table))
+        inefficiency = np.ceil(table["inefficiency"].to_numpy())
+        for value in np.unique(inefficiency[inefficiency > 0.0]).tolist():
+            same = inefficiency == value
+            self.squared_error[same] = monte_carlo_errors(n_hits[same], n_samples, value) ** 2
+        if settings.has_defaults:
+            is_other = table["named_samples"].combine_chunks().is_valid().to_numpy(zero_copy_only=False)
+            named = table["named_samples"].combine_chunks().drop_null()
+            self.n_named[is_other] = unpacked(named, n_samples).sum(axis=1, dtype=np.int64) if len(named) else 0
+        if settings.is_predicate:
+            has_number = table["numbers"].combine_chunks().is_valid().to_numpy(zero_copy_only=False)
+            numbers = table["numbers"].combine_chunks().flatten().to_numpy().reshape(-1, n_samples).astype(np.int64)
+            self.has_number = has_number
+            self.n_hits[has_number] = self.n_named[has_number] = numbers.sum(axis=1)
+            self.scaled_variance[has_number] = n_samples * (numbers**2).sum(axis=1) - numbers.sum(axis=1) ** 2
+            self.one_best[has_number] = table["best_number"].combine_chunks().drop_null().to_numpy()
+            all_agree = (numbers == numbers[:, :1]).all(axis=1)
+            spread = self.scaled_variance[has_number] / n_samples**3
+            self.squared_error[has_number] = np.where(all_agree, agreement_bound(n_samples) ** 2, spread)
+        cooccurrence = pc.index_in(table["cooccurrence"], value_set=pa.array(COOCCURRENCES)).fill_null(-1)
+        self.cooccurrence: Ints = cooccurrence.to_numpy().astype(np.int64)
 
     @property
     def is_possible(self) -> Bools:
@@ -136,118 +202,6 @@ def unpacked(bits: pa.BinaryArray, n_samples: int) -> Bytes:
     """Samples in packed bits, as 0 or 1: uint8 (n, n_samples)."""
     packed = np.frombuffer(b"".join(bits.to_pylist()), np.uint8).reshape(len(bits), -1)
     return np.unpackbits(packed, axis=1, count=n_samples)
-
-
-def occurrences(
-    settings: EvidenceSettings,
-    rows: SortedRows,
-    documents: SortedRows,
-    period: str | None = None,
-    by: Sequence[str] = (),
-    all_periods: bool = False,
-) -> Occurrences:
-    """Read the evidence as arrays.
-
-    Parameters
-    ----------
-    settings
-        Settings of the evidence.
-    rows, documents
-        Rows of the evidence, and of the documents.
-    period
-        Length of a period, by default that of the settings.
-    by
-        Names of the columns of the documents by which they are grouped; a document without a value has "".
-    all_periods
-        True to list the periods from the first document to the last, even if dates are far from all others.
-
-    Raises
-    ------
-    ParameterError
-        If a column is missing, the period is not valid, or the documents have more than 100,000 periods.
-    """
-    calendar = Calendar(settings.period if period is None else period)
-    for name in by:
-        of_counts = count_columns(settings.roles, recalibrated=True, defaults=True, rule_error=True)
-        properties = [each for each in documents.schema.names if each not in {*ALL_DOCUMENTS_SCHEMA.names, *of_counts}]
-        if not properties:
-            raise ParameterError("needs documents with a field of metadata, got none", parameter="by")
-        _checks.choice("by", name, tuple(properties))
-    document_table = documents.read("doc_id", "date", *by)
-    periods = calendar.numbers(document_table["date"].to_numpy().astype("datetime64[D]"))
-    require_few_periods(periods)
-    present = calendar.periods(np.unique(periods[periods != NO_PERIOD]))
-    days, n_docs = (
-        np.array([each.start for each in present], "datetime64[D]"),
-        np.unique(periods, return_counts=True)[1],
-    )
-    n_docs = n_docs[len(n_docs) - len(present) :]  # documents without a date are first
-    is_listed = np.full(len(present), True) if all_periods else ~outlying_dates(days, n_docs)
-    listed = [each.number for each, is_inside in zip(present, is_listed, strict=True) if is_inside]
-    outside = "" if all_periods else outlying_notice(days, n_docs, [each.label for each in present])
-    n_documents = len(document_table)
-    texts = [np.array(document_table[name].fill_null("").to_pylist(), object) for name in by]
-    cells = list(zip(*texts, strict=True)) if by else [()] * n_documents
-    groups = sorted({*cells}) or [()] * (not by)
-    number_of_group = {group: number for number, group in enumerate(groups)}
-    group_of = np.array([number_of_group[cell] for cell in cells], np.int64)
-    names = ["doc_id", "event", *settings.roles, "probability", "one_best", "inefficiency", "cooccurrence"]
-    names += ["samples", "named_samples"] if settings.has_defaults else []
-    table = rows.read(*names, *(["numbers", "best_number"] if settings.is_predicate else []))
-    n_samples = settings.n_samples
-    keys, key = _keys(table, settings)
-    n_hits = np.rint(table["probability"].to_numpy() * n_samples).astype(np.int64)
-    inefficiency = np.ceil(table["inefficiency"].to_numpy())
-    one_best = table["one_best"].to_numpy().astype(np.int64)
-    n_named, scaled_variance = n_hits.copy(), n_hits * (n_samples - n_hits)
-    has_number = np.zeros(len(table), np.bool_)
-    squared_error = np.zeros(len(table))
-    for value in np.unique(inefficiency[inefficiency > 0.0]).tolist():
-        same = inefficiency == value
-        squared_error[same] = monte_carlo_errors(n_hits[same], n_samples, value) ** 2
-    if settings.has_defaults:
-        is_other = table["named_samples"].combine_chunks().is_valid().to_numpy(zero_copy_only=False)
-        named = table["named_samples"].combine_chunks().drop_null()
-        n_named[is_other] = unpacked(named, n_samples).sum(axis=1, dtype=np.int64) if len(named) else 0
-    if settings.is_predicate:
-        has_number = table["numbers"].combine_chunks().is_valid().to_numpy(zero_copy_only=False)
-        numbers = table["numbers"].combine_chunks().flatten().to_numpy().reshape(-1, n_samples).astype(np.int64)
-        n_hits[has_number] = n_named[has_number] = numbers.sum(axis=1)
-        scaled_variance[has_number] = n_samples * (numbers**2).sum(axis=1) - numbers.sum(axis=1) ** 2
-        one_best[has_number] = table["best_number"].combine_chunks().drop_null().to_numpy()
-        all_agree = (numbers == numbers[:, :1]).all(axis=1)
-        spread = scaled_variance[has_number] / n_samples**3
-        squared_error[has_number] = np.where(all_agree, agreement_bound(n_samples) ** 2, spread)
-    cooccurrence = pc.index_in(table["cooccurrence"], value_set=pa.array(COOCCURRENCES)).fill_null(-1)
-    document = pc.index_in(table["doc_id"], value_set=document_table["doc_id"].combine_chunks())
-    return Occurrences(
-        settings,
-        calendar,
-        rows,
-        groups,
-        periods,
-        range(listed[0], listed[-1] + 1) if listed else range(0),
-        outside,
-        group_of,
-        keys,
-        key,
-        document.to_numpy().astype(np.int64),
-        n_hits,
-        one_best,
-        n_named,
-        scaled_variance,
-        squared_error,
-        has_number,
-        cooccurrence.to_numpy().astype(np.int64),
-    )
-
-
-def require_few_periods(periods: Ints) -> None:
-    """Raise ParameterError if documents with these periods have more than 100,000 from the first to the last."""
-    dated = periods[periods != NO_PERIOD]
-    extent = int(np.ptp(dated)) + 1 if len(dated) else 0
-    if extent > MOST_PERIODS:
-        raise ParameterError(f"must divide the dates into at most {MOST_PERIODS:,}, got {extent:,}", parameter="period")
 
 
 def _keys(table: pa.Table, settings: EvidenceSettings) -> tuple[list[tuple[str, EventKey]], Ints]:
