@@ -40,14 +40,14 @@ from events.audit._model_totals import difference_total
 from events.audit._plan import AuditPlan
 from events.audit._sheets import SheetLabels
 from events.audit._totals import total_interval
-from events.rule_error._model import CLASSES, fit_rule_error, read_reference
+from events.rule_error._model import CLASSES, RuleErrorModel, read_reference
 
 EVENTS = ("arrest", "kill", "force")
 N_DRAWS = 200  # of the coefficients
 YEARS, PER_YEAR = 8, 250
 OTHER_RULES = read_reference().query("corpus != 'police'")
 WITHOUT_P = ("yes where P is 0", "labels there", "yes among these labels")
-REFERENCE = fit_rule_error(OTHER_RULES)
+REFERENCE = RuleErrorModel(OTHER_RULES)
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,6 @@ from events.rule_error._model import (
     Prior,
     RuleError,
     RuleErrorModel,
-    fit_rule_error,
     log_odds,
 )
 
@@ -148,7 +147,7 @@ def coverage_rows(documents: pd.DataFrame, table: pd.DataFrame, prior: Priors) -
         "with MUC": (with_muc, lambda event, actor, kind: Cell(kind, event, actor, "muc")),
     }
     for name, (reference, cell) in references.items():
-        model = fit_rule_error(reference, **prior)
+        model = RuleErrorModel(reference, **prior)
         for group in ("actors", "any and nobody"):
             for length, label in (("M", "months"), ("Q", "quarters")):
                 results = [
@@ -165,11 +164,11 @@ def total_rows(documents: pd.DataFrame, table: pd.DataFrame, prior: Priors) -> p
     """Totals of each corpus with a reference class without it, and without the cell alone."""
     rows = []
     for corpus, of_corpus in documents.groupby("corpus"):
-        model = fit_rule_error(table[table["corpus"] != corpus], **prior)
+        model = RuleErrorModel(table[table["corpus"] != corpus], **prior)
         for (event, actor, kind), cell in cells_of(of_corpus):
             same = (table["corpus"] == corpus) & (table["event"] == event) & (table["actor"] == actor)
             other = covered(cell, model, Cell(kind, event, actor), "Y")
-            without = covered(cell, fit_rule_error(table[~same], **prior), Cell(kind, event, actor, str(corpus)), "Y")
+            without = covered(cell, RuleErrorModel(table[~same], **prior), Cell(kind, event, actor, str(corpus)), "Y")
             names = {
                 "corpus": corpus,
                 "event": event,
@@ -203,7 +202,7 @@ def reader_rows(documents: pd.DataFrame, table: pd.DataFrame, prior: Priors) -> 
         ("without MUC", table[table["corpus"] != "muc"], ""),
         ("with MUC", pd.concat([table[table["corpus"] != "muc"], reference_table(muc[development], "")]), "muc"),
     ):
-        model = fit_rule_error(reference, **prior)
+        model = RuleErrorModel(reference, **prior)
         parts = []
         for (event, actor, kind), cell in cells_of(muc[~development]):
             rng = error_generator(0, event, actor)
@@ -259,7 +258,7 @@ def label_cells(
 ) -> Iterator[tuple[str, str, pd.DataFrame, RuleError, np.random.Generator]]:
     """Cells that are labelled, with corpus and group, and the error of their rule without the corpus."""
     for corpus in ("muc", "police"):
-        model = fit_rule_error(table[table["corpus"] != corpus])
+        model = RuleErrorModel(table[table["corpus"] != corpus])
         for (event, actor, kind), cell in cells_of(documents[documents["corpus"] == corpus]):
             group = {"muc": "any and nobody" if kind in ("any", "nobody") else "actors"}.get(corpus, "three rules")
             if event == "police_action":
@@ -308,7 +307,7 @@ def promise_rows(documents: pd.DataFrame, table: pd.DataFrame, n_seeds: int) -> 
 
 def uncovered_rows(table: pd.DataFrame, n: int) -> pd.DataFrame:
     """Fifty labels in corpora whose rule words miss half of what readers count: one corpus, one sample of labels."""
-    rng, model, results = np.random.default_rng(0), fit_rule_error(table), []
+    rng, model, results = np.random.default_rng(0), RuleErrorModel(table), []
     for _ in range(n):
         n_documents, share = int(rng.integers(400, 2001)), rng.uniform(0.1, 0.3)
         true = rng.random(n_documents) < share
@@ -375,7 +374,7 @@ def simulated_rows(table: pd.DataFrame, n: int, left_out: Cell) -> pd.DataFrame:
         yes = rng.binomial(cells[list(columns)].T, expit(np.array(logits) + of_period))
         simulated = cells.assign(**dict(zip(("yes_above", *_model.YES_OF), yes, strict=True)), sum_p=cells["n_above"])
         cell = simulated[is_left_out].iloc[0]
-        model = fit_rule_error(simulated[~is_left_out])
+        model = RuleErrorModel(simulated[~is_left_out])
         error = model.draws(left_out, cell[list(columns)].to_numpy(np.float64), N_DRAWS, rng)
         near = cell[list(_model.N_OF)].to_numpy(np.int64)[None]
         counts = np.full((N_DRAWS, 1), cell["n_above"])

@@ -261,14 +261,20 @@ class RuleError:
         return len(self.precision)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class _Posterior:
     """Posterior of the logits of precision, or of misses.
 
-    Attributes
+    Parameters
     ----------
+    cells
+        Numbers of each cell.
+    sizes, yes
+        Columns with the documents of each cell, by class, and with those that a reader counts.
     prior
         Prior of the effects.
+
+    Attributes
+    ----------
     rows
         Columns of the cells, classes of documents (`of_class`) and `log_odds`, (n_rows,).
     weights
@@ -280,12 +286,30 @@ class _Posterior:
         float64 (n_factors, n_rows, n_rows): inverse of 1 + root covariance root.
     """
 
-    prior: Prior
-    rows: _Rows
-    weights: Floats
-    slope: Floats
-    root: Floats
-    inverse: Floats
+    def __init__(self, cells: pd.DataFrame, sizes: Sequence[str], yes: Sequence[str], prior: Prior) -> None:
+        size, count = (np.concatenate([cells[name].to_numpy(np.float64) for name in names]) for names in (sizes, yes))
+        is_used, of_class = size > 0, np.repeat(np.arange(len(sizes)), len(cells))
+        columns = {name: np.tile(cells[name].to_numpy(), len(sizes)) for name in (*Cell._fields, "cell", "odds")}
+        rows = {name: column[is_used] for name, column in {**columns, "of_class": of_class}.items()}
+        count, size = count[is_used], size[is_used]
+        self.prior, self.rows = prior, rows
+        covariance, mean = _covariance(prior, rows, rows), _means(prior, rows)
+        effects = np.tile(np.log((count + 0.5) / (size - count + 0.5)) - mean, (len(FACTORS), 1))
+        for _ in range(20):  # Newton's method
+            share = 1.0 / (1.0 + np.exp(-mean - effects))
+            root = np.sqrt(size * share * (1.0 - share))
+            inverse = np.linalg.inv(np.eye(len(size)) + root[:, :, None] * covariance * root[:, None, :])
+            target = root**2 * effects + count - size * share
+            slope = target - root * _times(inverse, root * _times(covariance, target))
+            change = np.clip(_times(covariance, slope) - effects, -2.0, 2.0)
+            effects = effects + change
+            if np.abs(change).max(initial=0.0) < 1e-4:  # the last step converges quadratically
+                break
+        log_weights = (count * (mean + effects) - size * np.logaddexp(0.0, mean + effects)).sum(axis=1)
+        log_weights += 0.5 * (np.linalg.slogdet(inverse)[1] - (slope * effects).sum(axis=1))
+        log_weights += np.log(FACTORS) - 0.5 * FACTORS**2  # half-normal, at points that are even on a logarithmic scale
+        weights = np.exp(log_weights - log_weights.max())
+        self.weights, self.slope, self.root, self.inverse = weights / weights.sum(), slope, root, inverse
 
     def values(self, cells: Sequence[Cell], odds: Floats, uniform: Floats) -> Floats:
         """Joint values of new cells, float64 (n, n_cells, n_classes), which have as many uniform points and one more.
@@ -329,21 +353,39 @@ def log_odds(counted: npt.ArrayLike, others: npt.ArrayLike) -> Floats:
     return np.asarray(np.log((np.asarray(counted) + 0.5) / (np.asarray(others) + 0.5)))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class RuleErrorModel:
     """Posterior of the errors of rules, given a reference class.
 
-    Attributes
+    Parameters
     ----------
     table
-        The reference class.
+        The reference class: see `read_reference`; it may be empty, and the posterior is then the prior.
+    precision, misses
+        Priors.
     """
 
-    table: pd.DataFrame
-    _precision: _Posterior
-    _misses: _Posterior
-    _neither: Mapping[tuple[str, str], Floats]  # likelihoods of `LOGITS` by corpus and event
-    _uncovered: float  # share of events
+    def __init__(self, table: pd.DataFrame, *, precision: Prior = PRECISION, misses: Prior = MISSES) -> None:
+        self.table = table
+        cells = table.groupby(list(CELL), as_index=False)[list(NUMBERS)].sum()
+        cells = cells.assign(cell=range(len(cells)), odds=log_odds(cells["sum_p"], cells["n_sentence"]))
+        self._neither = dict[tuple[str, str], Floats]()  # likelihoods of `LOGITS` by corpus and event
+        of_components = []
+        for (corpus, event), rows in cells.groupby(["corpus", "event"]):
+            n_above, n_others = rows["n_above"].to_numpy(), (rows["n_documents"] - rows["n_above"]).to_numpy()
+            logits = LOGITS[:, None] + log_odds(n_above, n_others)
+            log_likelihood = logits @ rows["yes_neither"].to_numpy(np.float64)
+            log_likelihood -= np.logaddexp(0.0, logits) @ (n_others - rows[list(N_OF)].sum(axis=1).to_numpy(np.float64))
+            likelihood = np.exp(log_likelihood - log_likelihood.max())
+            self._neither[str(corpus), str(event)] = likelihood
+            of_components.append(_components() @ likelihood)
+        shares = np.linspace(0.005, 0.995, 100)
+        posterior = (1.0 - shares) ** N_COVERED
+        for covered, uncovered in of_components:
+            posterior *= (1.0 - shares) * covered + shares * uncovered
+            posterior /= posterior.sum()
+        self._uncovered = float(posterior @ shares / posterior.sum())
+        self._precision = _Posterior(cells, ["n_above"], ["yes_above"], precision)
+        self._misses = _Posterior(cells, N_OF, YES_OF[:-1], misses)
 
     def draws(self, cell: Cell, documents: npt.ArrayLike, n_draws: int, rng: np.random.Generator) -> RuleError:
         """Draw the error of a rule and actor that are not in the reference class.
@@ -428,36 +470,6 @@ class RuleErrorModel:
         return str(named.groupby("corpus")["actor"].nunique().idxmax()) if len(named) else ""
 
 
-def fit_rule_error(table: pd.DataFrame, *, precision: Prior = PRECISION, misses: Prior = MISSES) -> RuleErrorModel:
-    """Fit the model to a reference class.
-
-    Parameters
-    ----------
-    table
-        See `read_reference`; it may be empty, and the posterior is then the prior.
-    precision, misses
-        The priors; `misses` of the first two classes.
-    """
-    cells = table.groupby(list(CELL), as_index=False)[list(NUMBERS)].sum()
-    cells = cells.assign(cell=range(len(cells)), odds=log_odds(cells["sum_p"], cells["n_sentence"]))
-    neither, of_components = {}, []
-    for (corpus, event), rows in cells.groupby(["corpus", "event"]):
-        n_above, n_others = rows["n_above"].to_numpy(), (rows["n_documents"] - rows["n_above"]).to_numpy()
-        logits = LOGITS[:, None] + log_odds(n_above, n_others)
-        log_likelihood = logits @ rows["yes_neither"].to_numpy(np.float64)
-        log_likelihood -= np.logaddexp(0.0, logits) @ (n_others - rows[list(N_OF)].sum(axis=1).to_numpy(np.float64))
-        neither[str(corpus), str(event)] = np.exp(log_likelihood - log_likelihood.max())
-        of_components.append(_components() @ neither[str(corpus), str(event)])
-    shares = np.linspace(0.005, 0.995, 100)
-    posterior = (1.0 - shares) ** N_COVERED
-    for covered, uncovered in of_components:
-        posterior *= (1.0 - shares) * covered + shares * uncovered
-        posterior /= posterior.sum()
-    share = float(posterior @ shares / posterior.sum())
-    of_precision = _fitted(cells, ["n_above"], ["yes_above"], precision)
-    return RuleErrorModel(table, of_precision, _fitted(cells, N_OF, YES_OF[:-1], misses), neither, share)
-
-
 def reference_model(path: str | None = None, audits: tuple[str, ...] = ()) -> RuleErrorModel:
     """Model of the reference class of the package, or of the table in a file, and audits; kept in memory."""
     sources = [*([] if path is None else [Path(path)]), *map(reference_file, audits)]
@@ -466,33 +478,7 @@ def reference_model(path: str | None = None, audits: tuple[str, ...] = ()) -> Ru
 
 @lru_cache(maxsize=4)
 def _kept_model(path: str | None, audits: tuple[str, ...], _checksums: tuple[str, ...]) -> RuleErrorModel:
-    return fit_rule_error(read_reference(path, audits))
-
-
-def _fitted(cells: pd.DataFrame, sizes: Sequence[str], yes: Sequence[str], prior: Prior) -> _Posterior:
-    """Posterior given columns with the documents of each cell, by class, and with those that a reader counts."""
-    size, count = (np.concatenate([cells[name].to_numpy(np.float64) for name in names]) for names in (sizes, yes))
-    is_used, of_class = size > 0, np.repeat(np.arange(len(sizes)), len(cells))
-    columns = {name: np.tile(cells[name].to_numpy(), len(sizes)) for name in (*Cell._fields, "cell", "odds")}
-    rows = {name: column[is_used] for name, column in {**columns, "of_class": of_class}.items()}
-    count, size = count[is_used], size[is_used]
-    covariance, mean = _covariance(prior, rows, rows), _means(prior, rows)
-    effects = np.tile(np.log((count + 0.5) / (size - count + 0.5)) - mean, (len(FACTORS), 1))
-    for _ in range(20):  # Newton's method
-        share = 1.0 / (1.0 + np.exp(-mean - effects))
-        root = np.sqrt(size * share * (1.0 - share))
-        inverse = np.linalg.inv(np.eye(len(size)) + root[:, :, None] * covariance * root[:, None, :])
-        target = root**2 * effects + count - size * share
-        slope = target - root * _times(inverse, root * _times(covariance, target))
-        change = np.clip(_times(covariance, slope) - effects, -2.0, 2.0)
-        effects = effects + change
-        if np.abs(change).max(initial=0.0) < 1e-4:  # the last step converges quadratically
-            break
-    log_weights = (count * (mean + effects) - size * np.logaddexp(0.0, mean + effects)).sum(axis=1)
-    log_weights += 0.5 * (np.linalg.slogdet(inverse)[1] - (slope * effects).sum(axis=1))
-    log_weights += np.log(FACTORS) - 0.5 * FACTORS**2  # half-normal, at points that are even on a logarithmic scale
-    weights = np.exp(log_weights - log_weights.max())
-    return _Posterior(prior, rows, weights / weights.sum(), slope, root, inverse)
+    return RuleErrorModel(read_reference(path, audits))
 
 
 def _times(matrices: Floats, vectors: Floats) -> Floats:

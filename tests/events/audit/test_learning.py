@@ -27,7 +27,7 @@ from events.audit._learning import (
 from events.audit._model_totals import difference_total
 from events.audit._plan_files import numeric_columns
 from events.audit._sheets import MISSING, SheetLabels
-from events.rule_error._model import fit_rule_error
+from events.rule_error._model import RuleErrorModel
 
 FRAME = frame(400, seed=2)
 PLAN = plan_audit(FRAME, 120)
@@ -175,7 +175,7 @@ def test_where_the_rule_counts_nothing_misses_of_other_rules_are_the_prior() -> 
         rows = [(f"corpus {i}", "e", "*", 1000, 100, 50 + yes_below, 100, 50, yes_below) for i in range(4)]
         table = pd.DataFrame(rows, columns=columns).assign(kind="any", preset="", pipeline="", period="")
         table = table.assign(n_sentence=400, n_document=0, yes_sentence=yes_below, yes_document=0, yes_neither=0)
-        (target,) = learn(plan, true_labels(plan, truth), reference=fit_rule_error(table)).targets
+        (target,) = learn(plan, true_labels(plan, truth), reference=RuleErrorModel(table)).targets
         means.append(target.counts["mean"][0])
     assert means[1] > means[0] + 1.5
 

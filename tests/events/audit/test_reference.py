@@ -18,7 +18,7 @@ from events.audit._plan import AuditPlan
 from events.audit._sheets import SheetLabels
 from events.audit._strata import target_error
 from events.rule_error._counts import STRATUM_SD
-from events.rule_error._model import checked_reference, fit_rule_error, read_reference, reference_model
+from events.rule_error._model import RuleErrorModel, checked_reference, read_reference, reference_model
 
 # 100 documents with P = 1, of which 60 are true; and 900 with P = 0, of which 9 are, all with word and name.
 P, CLASSES = np.repeat([1.0, 0.0], [100, 900]), np.repeat(["sentence", "document", ""], [150, 150, 700])
@@ -63,7 +63,7 @@ def test_rows_make_a_table_for_the_reference_class(plan: AuditPlan, labels: Shee
     reference_rows(plan, labels).to_csv(path, index=False)
     table = read_reference(audits=[tmp_path])
     assert set(table["corpus"]) == {"muc", "police", "satp", "audit"}
-    assert fit_rule_error(table).corpus_of(["USA"]) == "audit"
+    assert RuleErrorModel(table).corpus_of(["USA"]) == "audit"
 
 
 def test_totals_begin_from_the_reference_class(plan: AuditPlan, labels: SheetLabels, tmp_path: Path) -> None:

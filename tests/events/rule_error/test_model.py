@@ -20,7 +20,7 @@ from events.rule_error._model import (
     UNCOVERED,
     Cell,
     RuleError,
-    fit_rule_error,
+    RuleErrorModel,
     log_odds,
     normal_quantiles,
     read_reference,
@@ -49,7 +49,7 @@ ROWS = [
 
 
 def drawn(table: pd.DataFrame, cell: Cell = NEW, n: int = 20_000) -> RuleError:
-    return fit_rule_error(table).draws(cell, DOCUMENTS, n, np.random.default_rng(0))
+    return RuleErrorModel(table).draws(cell, DOCUMENTS, n, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("of_class", [None, 0, 1])
@@ -88,7 +88,7 @@ def test_misses_without_word_and_name_are_a_mixture_of_two_normal_distributions(
 
 
 def test_an_empty_table_leaves_the_prior() -> None:
-    error = fit_rule_error(table_of(ROWS)[:0]).draws(Cell("any"), [10, 10, 0, 0], 20_000, np.random.default_rng(0))
+    error = RuleErrorModel(table_of(ROWS)[:0]).draws(Cell("any"), [10, 10, 0, 0], 20_000, np.random.default_rng(0))
     for draws, prior in ((error.precision, PRECISION), (error.misses[:, 0], MISSES)):
         variance = sum(getattr(prior, name) ** 2 for name in ("common", "of_class", "kind", "corpus"))
         variance += sum(getattr(prior, name) ** 2 for name in ("event", "actor", "cell"))  # E[factor**2] = 1
@@ -97,7 +97,7 @@ def test_an_empty_table_leaves_the_prior() -> None:
 
 
 def test_quantiles_hardly_depend_on_the_random_stream() -> None:
-    model, limits = fit_rule_error(table_of(ROWS)), []
+    model, limits = RuleErrorModel(table_of(ROWS)), []
     for seed in range(20):
         error = model.draws(NEW, DOCUMENTS, 1000, np.random.default_rng(seed))
         limits.append(np.quantile(expit(error.precision) * 20 + expit(error.misses) @ DOCUMENTS[1:], [0.025, 0.975]))
@@ -114,7 +114,7 @@ def test_more_answers_about_the_same_corpus_narrow_the_error() -> None:
 
 
 def test_a_corpus_is_recognised_by_its_named_actors() -> None:
-    model = fit_rule_error(table_of(ROWS))
+    model = RuleErrorModel(table_of(ROWS))
     assert model.corpus_of(["A", "USA"]) == "x"
     assert model.corpus_of(["B", "USA"]) == ""  # a class noun names nobody
 
@@ -127,7 +127,7 @@ def test_the_shipped_reference_class_has_three_corpora() -> None:
 
 def test_actors_of_one_corpus_share_a_part_of_their_errors() -> None:
     """Given the common factor, the variance of one logit is shared but for the effects of actor and cell."""
-    model, n = fit_rule_error(table_of(ROWS)[:0]), 40_000
+    model, n = RuleErrorModel(table_of(ROWS)[:0]), 40_000
     cells = [Cell("named", "bomb", "C"), Cell("named", "bomb", "D"), Cell("country", "arrest", "C", "y")]
     errors = model.joint_draws(cells, np.tile(DOCUMENTS, (3, 1)), n, np.random.default_rng(0))
     odds2, factor2 = float(log_odds(20, 40)) ** 2, float(model._precision.weights @ FACTORS**2)

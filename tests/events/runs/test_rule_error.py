@@ -13,7 +13,7 @@ from run_cases import Case, count_events
 from corefsample.errors import InputError
 from events.audit._audit_frame import read_run_documents
 from events.rule_error._counts import error_generator, reference_event, true_counts
-from events.rule_error._model import CLASSES, COLUMNS, Cell, RuleErrorModel, fit_rule_error, kind_of, read_reference
+from events.rule_error._model import CLASSES, COLUMNS, Cell, RuleErrorModel, kind_of, read_reference
 from events.runs._count_run import count_again
 from events.runs._run_options import CountAgainOptions
 
@@ -38,7 +38,7 @@ def test_intervals_are_quantiles_of_draws_of_what_readers_count(
     count_events(case.corpus, out, case.options(rule_error=str(reference_file)))
     counts, totals = pd.read_csv(out / "counts.csv"), pd.read_csv(out / "totals.csv")
     samples = pd.read_parquet(out / "count_samples.parquet")
-    model = fit_rule_error(read_reference(reference_file))
+    model = RuleErrorModel(read_reference(reference_file))
     evidence = pd.read_parquet(out / "evidence.parquet").query("probability <= 0.5")
     classes = evidence.groupby(["actor", "period", "cooccurrence"]).size()
     assert classes.sum() > 0
@@ -164,5 +164,5 @@ def test_a_rule_that_extends_a_shipped_one_is_its_kin_unless_it_was_audited_itse
     assert read_run_documents(run).kin == {"mine": "attack", "other": "attack"}
     count_again(run, CountAgainOptions(out=str(tmp_path / "again"), period="year"))
     assert cells == {"attack"}
-    model = fit_rule_error(table.assign(event="mine"))
+    model = RuleErrorModel(table.assign(event="mine"))
     assert [reference_event(model, "made", name, {"mine": "attack"}) for name in ("mine", "kill")] == ["mine", "kill"]
