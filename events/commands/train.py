@@ -140,16 +140,15 @@ def run_train(
     from corefsample.formats.scored._writing import quarantine_file
     from corefsample.scorers._loading import train_scorer
     from events.runs._outputs import free_outputs, run_record
-    from events.runs._training_corpora import chosen_language, read_training_corpora
+    from events.runs._training_corpora import TrainingCorpora, chosen_language
 
     started, path = time.time(), options.out
     if not path:
         raise ParameterError("must name a file, got ''", parameter="out")
     record = free_outputs(path, RECORD_SUFFIX, overwrite=options.overwrite)
     with quarantine_file(path, **options.subset("on_error", "overwrite")) as on_rejected:
-        corpus = read_training_corpora(
-            corpora, **options.subset(*_READING), on_rejected=on_rejected, on_progress=on_progress
-        )
+        watching: dict[str, Any] = {"on_rejected": on_rejected, "on_progress": on_progress}
+        corpus = TrainingCorpora(corpora, **options.subset(*_READING), **watching)
         model, figures = train_scorer(
             corpus.documents,
             corpus.held_out,

@@ -6,7 +6,6 @@ import os
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import corefsample
@@ -32,9 +31,19 @@ from events.runs._score_run import tally_values
 from events.runs._scorer import load_recalibration
 
 
-@dataclass(frozen=True, slots=True)
 class Corpus:
     """The selected documents of annotated files.
+
+    Parameters
+    ----------
+    inputs, selection
+        Files, and conditions on the documents.
+    scheme
+        Dependency scheme of the parses; by default, it is recognised.
+    on_rejected
+        File of invalid documents; if it is None, an invalid document is an error.
+    on_progress
+        Function that is called after each document.
 
     Attributes
     ----------
@@ -49,24 +58,6 @@ class Corpus:
         Number of annotated mentions that could not be read, by reason.
     languages
         Codes of the languages that the metadata of the selected documents or the names of their files declare.
-    """
-
-    paths: list[str]
-    documents: list[MentionDocument]
-    n_without_gold: int
-    n_not_selected: int
-    skipped: Counter[str]
-    languages: set[str]
-
-
-def read_corpus(
-    inputs: DocumentInputs,
-    selection: Selection,
-    scheme: str | None,
-    on_rejected: QuarantineFile | None,
-    on_progress: Progress | None,
-) -> Corpus:
-    """Read all documents, and keep those that are selected and have annotated entities.
 
     Raises
     ------
@@ -76,44 +67,52 @@ def read_corpus(
     ParameterError
         If no document is selected because no document has the metadata of a condition.
     """
-    documents: list[MentionDocument] = []
-    n_with_gold: Counter[str] = Counter()
-    n_read: Counter[str] = Counter()
-    n_not_selected = 0
-    metadata_names: set[str] = set()
-    languages: set[Any] = set()
-    for item in inputs.accepted(on_rejected):
-        n_read[item.source] += 1
-        if on_progress is not None:
-            on_progress(inputs.bytes_read, inputs.total_bytes, n_read.total())
-        document: Any = item.document
-        gold = gold_entities(document)
-        if gold is None or all(entity is None for entity in gold):
-            continue
-        n_with_gold[item.source] += 1
-        metadata_names.update(document.metadata)
-        if not selection.includes(document.doc_id, document.metadata):
-            n_not_selected += 1
-            continue
-        try:
-            if document.tokens is None:
-                raise ParameterError("tokens are required to train on, got none")
-            NeutralParse.of(document.tokens, scheme)
-        except ParameterError as error:
-            reject(item.rejected(error), on_rejected)
-            continue
-        documents.append(document)
-        languages.add(declared_language(document.metadata, item.source))
-    for path in inputs.paths:
-        if not n_with_gold[path]:
-            rule = "a corpus must have annotated entities to train on"
-            raise InputError(f"{rule}, got none in {n_read[path]} documents", place=path)
-    if not documents:
-        selection.require_known_names(metadata_names)
-        rule = f"must leave documents to train on ({selection})"
-        raise InputError(f"{rule}, got none of {n_not_selected}", parameter="where", place=", ".join(inputs.paths))
-    n_without_gold = n_read.total() - n_with_gold.total()
-    return Corpus(inputs.paths, documents, n_without_gold, n_not_selected, inputs.skipped, languages - {None})
+
+    def __init__(
+        self,
+        inputs: DocumentInputs,
+        selection: Selection,
+        scheme: str | None,
+        on_rejected: QuarantineFile | None,
+        on_progress: Progress | None,
+    ) -> None:
+        inputs.require_mentions()
+        self.paths, self.skipped, self.documents = inputs.paths, inputs.skipped, list[MentionDocument]()
+        self.n_without_gold = self.n_not_selected = 0
+        languages, metadata_names = set[str | None](), set[str]()
+        n_with_gold, n_read = Counter[str](), Counter[str]()
+        for item in inputs.accepted(on_rejected):
+            n_read[item.source] += 1
+            if on_progress is not None:
+                on_progress(inputs.bytes_read, inputs.total_bytes, n_read.total())
+            document: Any = item.document
+            gold = gold_entities(document)
+            if gold is None or all(entity is None for entity in gold):
+                self.n_without_gold += 1
+                continue
+            n_with_gold[item.source] += 1
+            metadata_names.update(document.metadata)
+            if not selection.includes(document.doc_id, document.metadata):
+                self.n_not_selected += 1
+                continue
+            try:
+                if document.tokens is None:
+                    raise ParameterError("tokens are required to train on, got none")
+                NeutralParse.of(document.tokens, scheme)
+            except ParameterError as error:
+                reject(item.rejected(error), on_rejected)
+                continue
+            self.documents.append(document)
+            languages.add(declared_language(document.metadata, item.source))
+        self.languages = {code for code in languages if code is not None}
+        for path in inputs.paths:
+            if not n_with_gold[path]:
+                rule = "a corpus must have annotated entities to train on"
+                raise InputError(f"{rule}, got none in {n_read[path]} documents", place=path)
+        if not self.documents:
+            selection.require_known_names(metadata_names)
+            rule = f"must leave documents to train on ({selection}), got none of {self.n_not_selected}"
+            raise InputError(rule, parameter="where", place=", ".join(inputs.paths))
 
 
 def chosen_language(requested: str | Language | None, corpora: Iterable[Corpus]) -> Language:
@@ -144,9 +143,19 @@ def chosen_language(requested: str | Language | None, corpora: Iterable[Corpus])
     return language
 
 
-@dataclass(frozen=True, slots=True)
 class TrainingCorpora:
-    """Documents to train on and held-out documents, and the corpora that they are of.
+    """Annotated corpora, divided into documents to train on and held-out documents.
+
+    Held-out documents are those of other files, or a share of the documents.
+
+    Parameters
+    ----------
+    corpora
+        Files of the documents to train on.
+    held_out, held_out_share, where, scheme, seed
+        See `events.commands.train.TrainOptions`.
+    on_rejected, on_progress
+        See `Corpus`.
 
     Attributes
     ----------
@@ -156,12 +165,43 @@ class TrainingCorpora:
         The corpus to train on, and the corpus of held-out documents if there is one.
     inputs
         Path, size and checksum of each file, with its part: "train" or "held out".
+
+    Raises
+    ------
+    InputError
+        If a document is invalid and `on_rejected` is None, a file has no gold, or a document is in both corpora.
+    ParameterError
+        If no document remains for training.
     """
 
-    documents: list[MentionDocument]
-    held_out: list[MentionDocument]
-    corpora: list[Corpus]
-    inputs: list[dict[str, Any]]
+    def __init__(
+        self,
+        corpora: Inputs,
+        *,
+        held_out: Sequence[str],
+        held_out_share: float,
+        where: Sequence[str],
+        scheme: str | None,
+        seed: int,
+        on_rejected: QuarantineFile | None,
+        on_progress: Progress | None,
+    ) -> None:
+        opened = [DocumentInputs(paths) for paths in (corpora, held_out) if paths]
+        settings = Selection(where), scheme, on_rejected, on_progress
+        self.corpora = [Corpus(inputs, *settings) for inputs in opened]
+        named = zip(("train", "held out"), self.corpora, strict=False)
+        self.inputs = [{"part": part, **row} for part, corpus in named for row in checksums(corpus.paths)]
+        documents = self.corpora[0].documents
+        doc_ids = {document.doc_id for document in documents}
+        if held_out:
+            self.documents, self.held_out = documents, self.corpora[1].documents
+            for repeated in (document for document in self.held_out if document.doc_id in doc_ids):
+                location = f"{', '.join(self.corpora[1].paths)}: doc_id {repeated.doc_id!r}"
+                raise InputError("a document must be trained on or held out, got it in both", place=location)
+        else:
+            drawn = held_out_ids(doc_ids, held_out_share, seed=seed)
+            self.documents = [each for each in documents if each.doc_id not in drawn]
+            self.held_out = [each for each in documents if each.doc_id in drawn]
 
     def numbers(self) -> dict[str, Any]:
         """Numbers of documents that were held out or left out, and of mentions that could not be read, by reason."""
@@ -194,48 +234,6 @@ class TrainingCorpora:
         }
 
 
-def read_training_corpora(
-    corpora: Inputs,
-    *,
-    held_out: Sequence[str],
-    held_out_share: float,
-    where: Sequence[str],
-    scheme: str | None,
-    seed: int,
-    on_rejected: QuarantineFile | None,
-    on_progress: Progress | None,
-) -> TrainingCorpora:
-    """Read annotated corpora, and the held-out documents: those of other files, or a share of the documents.
-
-    Raises
-    ------
-    InputError
-        If a document is invalid and `on_rejected` is None, a file has no gold, or a document is in both corpora.
-    ParameterError
-        If no document remains for training.
-    """
-    selection = Selection(where)
-    opened = [DocumentInputs(paths) for paths in [corpora, held_out] if paths]
-    for inputs in opened:
-        inputs.require_mentions()
-    read = [read_corpus(inputs, selection, scheme, on_rejected, on_progress) for inputs in opened]
-    rows = [
-        {"part": part, **row}
-        for part, corpus in zip(("train", "held out"), read, strict=False)
-        for row in checksums(corpus.paths)
-    ]
-    documents = read[0].documents
-    doc_ids = {document.doc_id for document in documents}
-    if not held_out:
-        drawn = held_out_ids(doc_ids, held_out_share, seed=seed)
-        parts = [[each for each in documents if (each.doc_id in drawn) == is_held_out] for is_held_out in (False, True)]
-        return TrainingCorpora(parts[0], parts[1], read, rows)
-    for repeated in (document for document in read[1].documents if document.doc_id in doc_ids):
-        location = f"{', '.join(read[1].paths)}: doc_id {repeated.doc_id!r}"
-        raise InputError("a document must be trained on or held out, got it in both", place=location)
-    return TrainingCorpora(documents, read[1].documents, read, rows)
-
-
 def folds_of(doc_ids: Iterable[str], n_folds: int) -> dict[str, int]:
     """Fold of each document, from 0, by doc_id; the folds depend on the set of doc_ids alone."""
     ranked = sorted((document_key(0, doc_id), doc_id) for doc_id in doc_ids)
@@ -254,9 +252,8 @@ def score_folds(inputs: Inputs, options: ScoreOptions, *, on_progress: Progress 
     mentions = options.mentions or "annotated"
     template = load_scorer(options.model, mentions)
     with quarantine_file(options.out, on_error=options.on_error, overwrite=options.overwrite) as on_rejected:
-        documents = DocumentInputs(inputs)
-        documents.require_mentions()
-        corpus = read_corpus(documents, Selection(options.where), options.scheme, on_rejected, on_progress)
+        settings = Selection(options.where), options.scheme, on_rejected, on_progress
+        corpus = Corpus(DocumentInputs(inputs), *settings)
         language = chosen_language(None if options.model is None else template.language, [corpus])
         change = load_recalibration(options.recalibration or "none", options.model, mentions, language.code)
         folds = folds_of((item.doc_id for item in corpus.documents), n_folds)
