@@ -95,7 +95,7 @@ def run_evaluate(
     from corefsample.metrics import _scores as scores
     from corefsample.metrics._metric_counts import METRICS
     from events.runs._document_inputs import DocumentInputs
-    from events.runs._one_clustering import gold_mentions, system_scores
+    from events.runs._one_clustering import SystemScores, gold_mentions
 
     options = options or EvaluateOptions()
     # Mentions that cross the end of a sentence count, as in the reference scorer.
@@ -103,10 +103,10 @@ def run_evaluate(
     files = [opened(gold), opened(system)]
     keys, n_without_gold = gold_mentions(files[0])
     settings = options.subset("match", "clustering", "singletons", "level", "seed")
-    scored = system_scores(files[1], keys, **settings, n_samples=options.n_samples, on_progress=on_progress)
+    scored = SystemScores(files[1], keys, **settings, n_samples=options.n_samples, on_progress=on_progress)
     systems = [list(scored.by_document.values())]
     if options.against is not None:
-        systems.append(list(system_scores(opened(options.against), keys, **settings, n_samples=0).by_document.values()))
+        systems.append(list(SystemScores(opened(options.against), keys, **settings, n_samples=0).by_document.values()))
     draws = scores.resampled_f1(systems, **options.subset("n_resamples", "seed"))
     ends = scores.percentiles(draws[0], options.level).T.tolist()
     is_compared = len(systems) == 2

@@ -3,7 +3,6 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -127,31 +126,6 @@ def _annotated(document: ScoredDocument, clustering: str | None, seed: int) -> A
     return AnnotatedDocument.from_scored(document)
 
 
-@dataclass(slots=True)
-class SystemScores:
-    """Scores of a system's documents.
-
-    Attributes
-    ----------
-    by_document
-        Scores of every gold document by its doc_id, in the order of the gold file.
-    posteriors
-        Posterior of the CoNLL average of each gold document; empty if the system has no antecedent scores.
-    n_missing
-        Number of gold documents that the system lacks; they count as documents without entities.
-    n_other
-        Number of documents of the system that are not in gold; they are left out.
-    n_repeated
-        Number of mentions of the system that repeat a span; they are removed.
-    """
-
-    by_document: dict[str, ClusteringScores]
-    posteriors: list[ScoreSamples] = field(default_factory=list)
-    n_missing: int = 0
-    n_other: int = 0
-    n_repeated: int = 0
-
-
 def gold_mentions(inputs: DocumentInputs) -> tuple[dict[str, GoldMentions], int]:
     """Read gold mentions by doc_id, and count the documents without gold.
 
@@ -174,79 +148,104 @@ def gold_mentions(inputs: DocumentInputs) -> tuple[dict[str, GoldMentions], int]
     return mentions, n_without
 
 
-def system_scores(
-    inputs: DocumentInputs,
-    gold: dict[str, GoldMentions],
-    *,
-    match: Match,
-    clustering: str,
-    singletons: bool,
-    n_samples: int,
-    level: float,
-    seed: int,
-    on_progress: Progress | None = None,
-) -> SystemScores:
-    """Score the documents of a system; documents with antecedent scores also get a posterior if `n_samples` is not 0.
+class SystemScores:
+    """Scores of a system's documents.
+
+    Parameters
+    ----------
+    inputs, gold
+        Files of the system, and what `gold_mentions` returned.
+    match, clustering, singletons, level, seed
+        See `events.commands.evaluate.EvaluateOptions`.
+    n_samples
+        Number of samples of the posterior that documents with antecedent scores get too; 0 for no posterior.
+    on_progress
+        Function that is called after each document.
+
+    Attributes
+    ----------
+    by_document
+        Scores of every gold document by its doc_id, in the order of the gold file.
+    posteriors
+        Posterior of the CoNLL average of each gold document; empty if the system has no antecedent scores.
+    n_missing
+        Number of gold documents that the system lacks; they count as documents without entities.
+    n_other
+        Number of documents of the system that are not in gold; they are left out.
+    n_repeated
+        Number of mentions of the system that repeat a span; they are removed.
 
     Raises
     ------
     InputError
         If a document is invalid, its words differ from those of its gold document, or no document is a gold document.
     """
-    inputs.require_mentions()
-    by_document: dict[str, ClusteringScores] = {}
-    scores = SystemScores({})
 
-    def add(doc_id: str, entities: Any, labels: Any, spans: tuple[Any, Any], drawn: ClusteringSamples | None) -> None:
-        gold_spans, response_spans = spans
-        scored: dict[str, Any] = {"response_spans": response_spans, "singletons": singletons}
-        by_document[doc_id] = clustering_scores(entities, labels, key_spans=gold_spans, **scored)
-        if drawn is not None:
-            scores.posteriors.append(metric_posterior(entities, drawn, level=level, gold_spans=gold_spans, **scored))
+    def __init__(
+        self,
+        inputs: DocumentInputs,
+        gold: dict[str, GoldMentions],
+        *,
+        match: Match,
+        clustering: str,
+        singletons: bool,
+        n_samples: int,
+        level: float,
+        seed: int,
+        on_progress: Progress | None = None,
+    ) -> None:
+        inputs.require_mentions()
+        by_document, self.posteriors = dict[str, ClusteringScores](), list[ScoreSamples]()
+        self.n_missing = self.n_other = self.n_repeated = 0
 
-    for number, item in enumerate(inputs.accepted(None), start=1):
-        document: Any = item.document
-        if on_progress is not None:
-            on_progress(inputs.bytes_read, inputs.total_bytes, number)
-        if document.doc_id not in gold:
-            scores.n_other += 1
-            continue
-        gold_mentions, gold_entities, gold_tokens = gold[document.doc_id]
-        _require_same_words(document, gold_tokens, item.source)
-        drawn, mentions = None, document.mentions
-        if isinstance(document, ScoredDocument):  # the entities differ by sample, so mentions stay in their order
-            labels: Any = labels_of(document, clustering, seed)
-            if n_samples:
-                drawn = sample_clusterings(document.antecedents, n_samples=n_samples, seed=seed, doc_id=document.doc_id)
-        else:
-            order = reading_order(mentions, document.entities)
-            labels, mentions = document.labels[order], mentions[order]
-            order = reading_order(gold_mentions, gold_entities)
-            gold_entities, gold_mentions = [gold_entities[i] for i in order], gold_mentions[order]
-        spans = gold_mentions[:, :2], mentions[:, :2]
-        if match == "head":
-            spans = spans_paired_by_head(gold_mentions, _with_gold_heads(mentions, gold_tokens))
-        scores.n_repeated += n_repeated_spans(*spans)
-        add(document.doc_id, gold_entities, labels, spans, drawn)
-    if not by_document:
-        rule = f"a document must have the doc_id of a gold document, as {next(iter(gold))!r}"
-        raise InputError(f"{rule}, got none of {scores.n_other} documents", place=", ".join(inputs.paths))
-    for doc_id in [each for each in gold if each not in by_document]:
-        nothing = ClusteringSamples(np.zeros((n_samples, 0), np.int32), seed, doc_id) if scores.posteriors else None
-        gold_mentions, gold_entities, _ = gold[doc_id]
-        add(doc_id, gold_entities, [], (gold_mentions[:, :2], np.zeros((0, 2), np.int64)), nothing)
-        scores.n_missing += 1
-    scores.by_document = {doc_id: by_document[doc_id] for doc_id in gold}
-    return scores
+        def add(
+            doc_id: str, entities: Any, labels: Any, spans: tuple[Any, Any], drawn: ClusteringSamples | None
+        ) -> None:
+            gold_spans, response_spans = spans
+            scored: dict[str, Any] = {"response_spans": response_spans, "singletons": singletons}
+            by_document[doc_id] = clustering_scores(entities, labels, key_spans=gold_spans, **scored)
+            if drawn is not None:
+                self.posteriors.append(metric_posterior(entities, drawn, level=level, gold_spans=gold_spans, **scored))
 
-
-def _with_gold_heads(mentions: Any, tokens: Tokens | None) -> Any:
-    """Mentions of a system with the heads that their spans have in the gold parse, if there is one."""
-    heads: list[int] = [] if tokens is None else tokens.head.tolist()
-    if max(heads, default=-1) < 0:
-        return mentions
-    rows = [(start, end, span_head(heads, start, end)) for start, end, _ in mentions.tolist()]
-    return np.array(rows, np.int64).reshape(-1, 3)
+        for number, item in enumerate(inputs.accepted(None), start=1):
+            document: Any = item.document
+            if on_progress is not None:
+                on_progress(inputs.bytes_read, inputs.total_bytes, number)
+            if document.doc_id not in gold:
+                self.n_other += 1
+                continue
+            gold_mentions, gold_entities, gold_tokens = gold[document.doc_id]
+            _require_same_words(document, gold_tokens, item.source)
+            drawn, mentions = None, document.mentions
+            if isinstance(document, ScoredDocument):  # the entities differ by sample, so mentions stay in their order
+                labels: Any = labels_of(document, clustering, seed)
+                if n_samples:
+                    drawn = sample_clusterings(
+                        document.antecedents, n_samples=n_samples, seed=seed, doc_id=document.doc_id
+                    )
+            else:
+                order = reading_order(mentions, document.entities)
+                labels, mentions = document.labels[order], mentions[order]
+                order = reading_order(gold_mentions, gold_entities)
+                gold_entities, gold_mentions = [gold_entities[i] for i in order], gold_mentions[order]
+            spans = gold_mentions[:, :2], mentions[:, :2]
+            if match == "head":
+                heads: list[int] = [] if gold_tokens is None else gold_tokens.head.tolist()
+                if max(heads, default=-1) >= 0:  # mentions have the heads that their spans have in the gold parse
+                    rows = [(start, end, span_head(heads, start, end)) for start, end, _ in mentions.tolist()]
+                    mentions = np.array(rows, np.int64).reshape(-1, 3)
+                spans = spans_paired_by_head(gold_mentions, mentions)
+            self.n_repeated += n_repeated_spans(*spans)
+            add(document.doc_id, gold_entities, labels, spans, drawn)
+        if not by_document:
+            rule = f"a document must have the doc_id of a gold document, as {next(iter(gold))!r}"
+            raise InputError(f"{rule}, got none of {self.n_other} documents", place=", ".join(inputs.paths))
+        for doc_id in [each for each in gold if each not in by_document]:
+            nothing = ClusteringSamples(np.zeros((n_samples, 0), np.int32), seed, doc_id) if self.posteriors else None
+            gold_mentions, gold_entities, _ = gold[doc_id]
+            add(doc_id, gold_entities, [], (gold_mentions[:, :2], np.zeros((0, 2), np.int64)), nothing)
+            self.n_missing += 1
+        self.by_document = {doc_id: by_document[doc_id] for doc_id in gold}
 
 
 def _require_same_words(document: AnnotatedDocument | ScoredDocument, gold: Tokens | None, source: str) -> None:
