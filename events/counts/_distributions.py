@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from corefsample import __version__, _checks
-from corefsample._arrays import Floats, HtmlTable, Ints, Ints32, pd
+from corefsample._arrays import Floats, Ints, Ints32, Result, pd
 from corefsample._lazy import require_extra
 from corefsample.errors import ParameterError, shown
 from events.counts._event_counts import EventCounts, Interval
 from events.counts._evidence import read_evidence
+from events.counts._occurrences import indices
 from events.counts._run_tables import verified_record
 from events.evidence._columns import ACTOR, TIMESTAMP, EventKey
 from events.rules._format import ANYBODY
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class CountDistribution(HtmlTable):
+class CountDistribution(Result):
     """Posterior of the number of documents with an event, of one actor in one period.
 
     Attributes
@@ -64,9 +65,6 @@ class CountDistribution(HtmlTable):
     one_best: int
     event: str = "event"
     columns: tuple[str, ...] = ACTOR
-
-    def __post_init__(self) -> None:
-        self.pmf.flags.writeable = False
 
     def __repr__(self) -> str:
         return (
@@ -163,7 +161,7 @@ def read_count_posterior(
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class CountSamples(HtmlTable):
+class CountSamples(Result):
     """Draws of the counts of documents with an event; arrays read-only.
 
     Draw s uses the s-th sampled clustering of every document, so it is a joint draw of all actors and periods. The
@@ -198,10 +196,6 @@ class CountSamples(HtmlTable):
     one_best: Ints
     event: str = "event"
     columns: tuple[str, ...] = ACTOR
-
-    def __post_init__(self) -> None:
-        for array in (self.counts, self.period_starts, self.n_docs, self.one_best):
-            array.flags.writeable = False
 
     def __repr__(self) -> str:
         actors = shown(", ".join(self.actors))
@@ -312,9 +306,7 @@ def count_samples(counts: EventCounts, actors: Sequence[str] | None = None) -> C
         names = shown([key.name for key in keys])
         raise ParameterError(f"must be different actors, got {names}", parameter="actors")
     periods, cells = counts.periods(), counts.cells
-    row, column = {key: r for r, key in enumerate(keys)}, {period.number: c for c, period in enumerate(periods)}
-    row_of_key = np.array([row.get(key, -1) for key in cells.keys], np.int64)
-    rows, columns = row_of_key[cells.key], np.array([column.get(number, -1) for number in cells.period.tolist()], int)
+    rows, columns = indices(cells.keys, keys)[cells.key], indices(cells.period.tolist(), counts.occurrences.span)
     positions = np.where((rows >= 0) & (columns >= 0), rows * len(periods) + columns, -1)
     sampled = cells.sampled(positions, len(keys) * len(periods)).reshape(len(keys), len(periods), counts.n_samples)
     one_best = np.zeros((len(keys), len(periods)), np.int64)

@@ -16,23 +16,22 @@ import numpy as np
 import pyarrow as pa
 
 from corefsample import _checks
-from corefsample._arrays import Bools, Floats, Ints, Ints32, pd
+from corefsample._arrays import Bools, Floats, HtmlTable, Ints, Ints32, pd
 from corefsample.coreference._kernels import poisson_binomial
 from corefsample.errors import ParameterError, shown
 from corefsample.posterior._posterior import N_DRAWS
 from events.counts import _credible_intervals as credible_intervals
-from events.counts._occurrences import Occurrences
+from events.counts._occurrences import Occurrences, indices
 from events.evidence import _columns
 
 Interval = Literal["quantile", "hdi", "normal"]
 _CELL_COLUMNS = ("mean", "mean_mc_se", "sd", "lower", "upper", "one_best", "mean_named")  # columns
-_SHOWN_ROWS = 10
 _SAMPLED = 4096  # cells whose counts by sample are in memory at once
 INTERVALS: tuple[Interval, ...] = ("quantile", "hdi", "normal")
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class EventCounts:
+class EventCounts(HtmlTable):
     """Posterior of the number of documents with an event, by actor and period.
 
     The intervals cover the uncertainty of coreference (which mentions belong to one entity) and, depending on
@@ -110,24 +109,6 @@ class EventCounts:
             f"  {100 * self.level:g}% {self.interval} intervals from {self.n_samples:,} samples per document"
         )
 
-    def __str__(self) -> str:
-        return f"{self!r}\n\n{self._largest().to_string(index=False)}"
-
-    def _repr_html_(self) -> str:
-        """Table of the largest counts, for notebooks."""
-        import html
-
-        title = html.escape(repr(self).partition("\n")[0])
-        return f"<p>{title}; the largest:</p>{self._largest().to_html(index=False, border=0)}"
-
-    def _largest(self) -> pd.DataFrame:
-        """Rows of `to_frame` with the largest means above 0, in its order, rounded to three decimals."""
-        table = self.to_frame()
-        rows = table[table["mean"] > 0.0].nlargest(_SHOWN_ROWS, "mean", keep="first").sort_index()
-        shown = rows[[*self.columns, "period", "n_docs", "mean", "sd", "lower", "upper", "one_best"]].round(3)
-        integer_columns = {} if self.interval == "normal" else dict.fromkeys(("lower", "upper"), "int64")
-        return shown.astype(integer_columns)
-
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row for each actor and period, including periods without documents.
 
@@ -160,10 +141,8 @@ class EventCounts:
             see `to_frame`; sd and the interval are those of the sampled totals.
         """
         keys, n_groups = self.events(), len(self.occurrences.groups)
-        row_of_key = {key: number for number, key in enumerate(keys)}
-        rows_of_keys = np.array([row_of_key.get(key, -1) for key in self.cells.keys], np.int64)
-        row_of_cell = np.where(rows_of_keys[self.cells.key] < 0, -1, rows_of_keys[self.cells.key] * n_groups)
-        row_of_cell[row_of_cell >= 0] += self.cells.group[row_of_cell >= 0]
+        key_of_cell = indices(self.cells.keys, keys)[self.cells.key]
+        row_of_cell = np.where(key_of_cell < 0, -1, key_of_cell * n_groups + self.cells.group)
         sampled = self.cells.sampled(row_of_cell, len(keys) * n_groups)
         n_docs = np.bincount(self.occurrences.group_of, minlength=n_groups).tolist()
         rows = []
@@ -193,18 +172,17 @@ class EventCounts:
     def rows(self, keys: Sequence[_columns.EventKey], periods: Sequence[_columns.Period]) -> pd.DataFrame:
         """Rows of `to_frame` for the events with these keys, with or without evidence, in these periods."""
         roles, groups = [key.values(self.columns) for key in keys], self.occurrences.groups
-        column = {period.number: t for t, period in enumerate(periods)}
-        row_of_key = {key: k for k, key in enumerate(keys)}
-        row = np.array([row_of_key.get(key, -1) for key in self.cells.keys], np.int64)[self.cells.key]
-        column_of_cell = np.array([column.get(number, -1) for number in self.cells.period.tolist()], np.int64)
+        numbers = [period.number for period in periods]
+        row, column_of_cell = (
+            indices(self.cells.keys, keys)[self.cells.key],
+            indices(self.cells.period.tolist(), numbers),
+        )
         cells = np.flatnonzero((row >= 0) & (column_of_cell >= 0))
         shape = len(keys), len(groups), len(periods)
         values = np.zeros((len(_CELL_COLUMNS), *shape))  # most cells of a long table are zeros
         values[:, row[cells], self.cells.group[cells], column_of_cell[cells]] = self._cell_values(cells)
         n_docs = np.zeros(shape[1:], np.int64)
-        column_of_document = np.array(
-            [column.get(number, -1) for number in self.occurrences.periods.tolist()], np.int64
-        )
+        column_of_document = indices(self.occurrences.periods.tolist(), numbers)
         listed = column_of_document >= 0
         np.add.at(n_docs, (self.occurrences.group_of[listed], column_of_document[listed]), 1)
         _, group, period = (each.ravel() for each in np.indices(shape))
@@ -238,12 +216,11 @@ class EventCounts:
             with words and names in one sentence, in one document, and others.
         """
         occurrences, keys, n_groups = self.occurrences, self.events(), len(self.occurrences.groups)
-        column_of = {period.number: column for column, period in enumerate(self.listed_periods())}
-        columns = np.array([column_of.get(each, len(column_of)) for each in occurrences.periods.tolist()], np.int64)
-        strata = occurrences.group_of * (len(column_of) + 1) + columns
-        shape = n_groups, len(column_of) + 1
-        row_of_key = {(self.event, key): row for row, key in enumerate(keys)}
-        key_of_row = np.array([row_of_key.get(key, -1) for key in occurrences.keys], np.int64)[occurrences.key]
+        listed = [period.number for period in self.listed_periods()]
+        columns = indices(occurrences.periods.tolist(), listed)
+        shape = n_groups, len(listed) + 1
+        strata = occurrences.group_of * shape[1] + np.where(columns < 0, len(listed), columns)
+        key_of_row = indices(occurrences.keys, [(self.event, key) for key in keys])[occurrences.key]
         cells = key_of_row * (shape[0] * shape[1]) + strata[occurrences.document]
         is_above = 2 * occurrences.n_hits > self.n_samples
 

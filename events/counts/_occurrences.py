@@ -1,6 +1,6 @@
 """The evidence as arrays: which event is possible in which document, and in how many samples it is true."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -103,8 +103,7 @@ class Occurrences:
         texts = [np.array(table[name].fill_null("").to_pylist(), object) for name in by]
         cells = list(zip(*texts, strict=True)) if by else [()] * len(table)
         self.groups: list[tuple[str, ...]] = sorted({*cells}) or [()] * (not by)
-        number_of_group = {group: number for number, group in enumerate(self.groups)}
-        self.group_of = np.array([number_of_group[cell] for cell in cells], np.int64)
+        self.group_of = indices(cells, self.groups)
         self._read_rows(table["doc_id"].combine_chunks())
 
     def _read_rows(self, doc_ids: pa.StringArray) -> None:
@@ -196,6 +195,12 @@ class Occurrences:
             sums = np.add.reduceat(values[order], firsts, axis=0, dtype=np.int32)
             counts[cells_of_rows[order[firsts]]] += sums
         return counts
+
+
+def indices(values: Iterable[Hashable], members: Iterable[Hashable]) -> Ints:
+    """Index of each value in members, -1 for a value that is none: int64 (n_values,)."""
+    index_of = {member: index for index, member in enumerate(members)}
+    return np.array([index_of.get(value, -1) for value in values], np.int64)
 
 
 def unpacked(bits: pa.BinaryArray, n_samples: int) -> Bytes:
