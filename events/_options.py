@@ -445,7 +445,7 @@ class Selection:
     Examples
     --------
     >>> news = Selection(["genre=news,court", "doc_id=GUM_*"])
-    >>> news.includes("GUM_news_1", {"genre": "news"}), news.includes("GUM_bio_1", {"genre": "bio"})
+    >>> news("GUM_news_1", {"genre": "news"}), news("GUM_bio_1", {"genre": "bio"})
     (True, False)
     """
 
@@ -463,17 +463,13 @@ class Selection:
     def __str__(self) -> str:
         return " and ".join(f"{key}={','.join(patterns)}" for key, patterns in self._conditions) or "no condition"
 
-    def includes(self, doc_id: str, metadata: Mapping[str, Any]) -> bool:
-        """Whether a document meets all conditions."""
+    def __call__(self, doc_id: str, metadata: Mapping[str, Any]) -> bool:
+        """Whether a document meets all conditions; documents that do not are counted."""
         fields = {**{name.removeprefix(_META): value for name, value in metadata.items()}, "doc_id": doc_id}
-        return all(
+        is_included = all(
             any(fnmatchcase(text, pattern) for text in _texts(fields.get(key)) for pattern in patterns)
             for key, patterns in self._conditions
         )
-
-    def __call__(self, doc_id: str, metadata: Mapping[str, Any]) -> bool:
-        """Whether a document meets all conditions (see `includes`); documents that do not are counted."""
-        is_included = self.includes(doc_id, metadata)
         self.n_not_selected += not is_included
         return is_included
 

@@ -86,7 +86,8 @@ def archive_records(path: str, progress: ReadProgress, *, by_name: bool) -> Iter
                 archive.members = []  # type: ignore[attr-defined]  # it would keep every member's header
                 is_visible = member.isfile() and not os.path.basename(member.name).startswith(".")
                 if is_visible and member.name.endswith(MARKUP):
-                    yield _member(archive.extractfile(member), member.name, by_name=by_name)
+                    document = archive.extractfile(member).read(XML_LIMIT + 1)  # type: ignore[union-attr]
+                    yield _record(document, member.name, f"member {member.name}, ", by_name=by_name)
             _require_end(archive)
     except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise DamagedFileError(f"archive must be complete, got: {error}", place=path) from None
@@ -100,17 +101,6 @@ def _require_end(archive: tarfile.TarFile) -> None:
     while trailing := stream.read(_CHUNK):
         if trailing.strip(b"\0"):
             raise tarfile.ReadError(f"no header at byte {archive.offset}")
-
-
-def _member(file: Any, name: str, *, by_name: bool) -> Record:
-    if name.endswith(".gz"):
-        try:
-            document = gzip.GzipFile(fileobj=file).read(XML_LIMIT + 1)
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            return Record(f"member {name}", str, fault=ArticleFault(f"gzip data must be complete, got: {error}"))
-    else:
-        document = file.read(XML_LIMIT + 1)
-    return _record(document, name, f"member {name}, ", by_name=by_name)
 
 
 def _record(encoded: bytes, name: str, within: str, *, by_name: bool) -> Record:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from corefsample import _checks
 from corefsample._arrays import pd
 from corefsample.plots.style import COLOURS, bare_spines, figure_of, legible, require_columns, say_instead
 from events.plots.bands import date_axis, ends_of, fitted_legend, middles_of, of_shown_periods, stepped
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
 MODEL, AUDITED, LEARNED = COLOURS[:3]
+_MOST = 10  # panels, of the largest totals
 _COLUMNS = (
     *("event", "actor", "period", "period_start", "estimate", "lower", "upper", "level"),
     *("model_mean", "model_lower", "model_upper"),
@@ -25,11 +25,9 @@ _COLUMNS = (
 def audit_bands(
     counts: pd.DataFrame,
     *,
-    most: int = 10,
     truth: pd.DataFrame | None = None,
     covers: str = "",
     learned: pd.DataFrame | None = None,
-    fig: Figure | SubFigure | None = None,
 ) -> Figure | SubFigure:
     """Draw audited counts and their intervals beside the mean and band of the model, one panel for each target.
 
@@ -38,8 +36,6 @@ def audit_bands(
     counts
         Table of audited counts: the result of `AuditEstimate.to_frame`, or audited.csv. Learned counts, the result of
         `LearnResult.to_frame` or learned_counts.csv, are drawn in the same way.
-    most
-        Largest number of panels, at least 1; targets with the highest totals come first. By default 10.
     truth
         True counts where they are known, drawn as crosses: a table with the columns actor, period and count. By
         default none are drawn.
@@ -49,15 +45,12 @@ def audit_bands(
     learned
         Learned counts of the same targets, drawn beside the audited ones: the result of `LearnResult.to_frame`, or
         learned_counts.csv. By default none are drawn.
-    fig
-        Figure to draw on; by default a new one.
 
     Returns
     -------
     matplotlib.figure.Figure
-        The figure `fig`, or the new one.
+        A new figure; targets with the highest totals come first, and at most ten are drawn.
     """
-    most = _checks.whole("most", most, 1)
     require_columns("counts", counts, ("period",))
     names = {"mean": "estimate", "run_mean": "model_mean", "run_lower": "model_lower", "run_upper": "model_upper"}
     label = "learned" if "run_mean" in getattr(counts, "columns", ()) else "audited"
@@ -70,8 +63,8 @@ def audit_bands(
     table = counts.assign(actor=counts["actor"].fillna(""))
     by_period = of_shown_periods(table[table["period"] != "total"])
     totals = table[table["period"] == "total"].sort_values("estimate", ascending=False, kind="stable")
-    totals = totals.iloc[:most]
-    figure = figure_of(fig, (7.0, 2.3 * max(1, len(totals)) + 0.8))
+    totals = totals.iloc[:_MOST]
+    figure = figure_of(None, (7.0, 2.3 * max(1, len(totals)) + 0.8))
     axes = figure.subplots(max(1, len(totals)), 1, squeeze=False, sharex=True).ravel()
     if totals.empty or by_period.empty:
         say_instead(axes[0], "No period has a document.")

@@ -51,9 +51,8 @@ class Corpus:
         Paths of the files.
     documents
         Selected documents with annotated entities, in order.
-    n_without_gold, n_not_selected
-        Number of documents left out because they have no annotated entities, and number of documents left out because
-        they do not meet the conditions of the selection.
+    n_without_gold
+        Number of documents left out because they have no annotated entities.
     skipped
         Number of annotated mentions that could not be read, by reason.
     languages
@@ -78,7 +77,7 @@ class Corpus:
     ) -> None:
         inputs.require_mentions()
         self.paths, self.skipped, self.documents = inputs.paths, inputs.skipped, list[MentionDocument]()
-        self.n_without_gold = self.n_not_selected = 0
+        self.n_without_gold = 0
         languages, metadata_names = set[str | None](), set[str]()
         n_with_gold, n_read = Counter[str](), Counter[str]()
         for item in inputs.accepted(on_rejected):
@@ -92,8 +91,7 @@ class Corpus:
                 continue
             n_with_gold[item.source] += 1
             metadata_names.update(document.metadata)
-            if not selection.includes(document.doc_id, document.metadata):
-                self.n_not_selected += 1
+            if not selection(document.doc_id, document.metadata):
                 continue
             try:
                 if document.tokens is None:
@@ -111,7 +109,7 @@ class Corpus:
                 raise InputError(f"{rule}, got none in {n_read[path]} documents", place=path)
         if not self.documents:
             selection.require_known_names(metadata_names)
-            rule = f"must leave documents to train on ({selection}), got none of {self.n_not_selected}"
+            rule = f"must leave documents to train on ({selection}), got none of {selection.n_not_selected}"
             raise InputError(rule, parameter="where", place=", ".join(inputs.paths))
 
 
@@ -187,7 +185,8 @@ class TrainingCorpora:
         on_progress: Progress | None,
     ) -> None:
         opened = [DocumentInputs(paths) for paths in (corpora, held_out) if paths]
-        settings = Selection(where), scheme, on_rejected, on_progress
+        self.selection = Selection(where)
+        settings = self.selection, scheme, on_rejected, on_progress
         self.corpora = [Corpus(inputs, *settings) for inputs in opened]
         named = zip(("train", "held out"), self.corpora, strict=False)
         self.inputs = [{"part": part, **row} for part, corpus in named for row in checksums(corpus.paths)]
@@ -208,7 +207,7 @@ class TrainingCorpora:
         return {
             "n_held_out": len(self.held_out),
             "n_without_gold": sum(corpus.n_without_gold for corpus in self.corpora),
-            "n_not_selected": sum(corpus.n_not_selected for corpus in self.corpora),
+            "n_not_selected": self.selection.n_not_selected,
             "skipped": dict(sum((corpus.skipped for corpus in self.corpora), Counter[str]())),
         }
 
@@ -252,8 +251,8 @@ def score_folds(inputs: Inputs, options: ScoreOptions, *, on_progress: Progress 
     mentions = options.mentions or "annotated"
     template = load_scorer(options.model, mentions)
     with quarantine_file(options.out, on_error=options.on_error, overwrite=options.overwrite) as on_rejected:
-        settings = Selection(options.where), options.scheme, on_rejected, on_progress
-        corpus = Corpus(DocumentInputs(inputs), *settings)
+        selection = Selection(options.where)
+        corpus = Corpus(DocumentInputs(inputs), selection, options.scheme, on_rejected, on_progress)
         language = chosen_language(None if options.model is None else template.language, [corpus])
         change = load_recalibration(options.recalibration or "none", options.model, mentions, language.code)
         folds = folds_of((item.doc_id for item in corpus.documents), n_folds)
@@ -280,7 +279,7 @@ def score_folds(inputs: Inputs, options: ScoreOptions, *, on_progress: Progress 
         "recalibration": None if change is None else options.recalibration,
         "workers": 1,
         "seconds": round(time.time() - started, 3),
-        "n_not_selected": corpus.n_not_selected,
+        "n_not_selected": selection.n_not_selected,
         "n_repeated": 0,
         "duplicates": None,
     }

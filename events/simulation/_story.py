@@ -370,14 +370,26 @@ def _make_possessive(phrase: ParsedPhrase) -> None:
 # --- entities ----------------------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
 class _Entity:
-    key: str
-    agreement: str  # a key of _PRONOUNS, or "" for no pronoun
-    countries: tuple[SimulatedCountry, ...]
-    first: list[str]
-    later: list[str]
-    last_sentence: int | None = None
+    """An entity of an article, and the noun phrases of its first and its later mentions."""
+
+    def __init__(self, name: str, countries: tuple[SimulatedCountry, ...], number: int, uniform: Uniform) -> None:
+        kind = news_texts().kinds[name]
+        noun = pick(uniform, kind.nouns.split())
+        self.key = countries[0].code if name == "country" else f"{name} {number}"
+        # A key of _PRONOUNS, or "" for no pronoun.
+        self.agreement = pick(uniform, ("he", "she")) if kind.pronoun == "person" else kind.pronoun
+        self.countries = countries
+        self.last_sentence: int | None = None
+        # The entity must have words for all slots of a noun phrase.
+        self.first, self.later = (
+            [
+                template.replace("@", noun)
+                for template in phrases
+                if (len(countries) > 1 if "2" in template else countries or "{" not in template)
+            ]
+            for phrases in (kind.first, kind.later)
+        )
 
 
 class _Cast:
@@ -401,25 +413,12 @@ class _Cast:
 
     def _entity(self, spec: str) -> _Entity:
         name = spec.rstrip("123")
-        kind = news_texts().kinds[name]
         countries = tuple(self._countries[int(digit) - 1] for digit in spec[len(name) :])
         if name == "country" and countries[0].code in self._by_country:
             return self._by_country[countries[0].code]
-        noun = pick(self._uniform, kind.nouns.split())
-        agreement = pick(self._uniform, ("he", "she")) if kind.pronoun == "person" else kind.pronoun
-        # The entity must have words for all slots of a noun phrase.
-        first, later = (
-            [
-                template.replace("@", noun)
-                for template in phrases
-                if (len(countries) > 1 if "2" in template else countries or "{" not in template)
-            ]
-            for phrases in (kind.first, kind.later)
-        )
         self._n_entities += 1
-        entity = _Entity(f"{name} {self._n_entities}", agreement, countries, first, later)
+        entity = _Entity(name, countries, self._n_entities, self._uniform)
         if name == "country":
-            entity.key = countries[0].code
             self._by_country[entity.key] = entity
         return entity
 
@@ -441,11 +440,8 @@ class _Cast:
         entity.last_sentence = self.sentence
         if age is not None and entity.agreement and self._is_pronoun(item, entity.agreement, age):
             subject, object_form, possessive = _PRONOUNS[entity.agreement]
-            text, lemma = object_form, subject
-            if is_possessive:
-                text = lemma = possessive
-            elif item.word.dep.startswith("nsubj"):
-                text = subject
+            lemma = possessive if is_possessive else subject
+            text = lemma if is_possessive or item.word.dep.startswith("nsubj") else object_form
             traits = Traits(entity.key, entity.agreement, subject, text, 1, pronoun=True)
             return ParsedPhrase([Word(text, lemma, "PRON", "root", -1)], [(0, 1, 0, traits)])
         notation = pick(self._uniform, entity.first if age is None else entity.later)

@@ -154,4 +154,4 @@ def test_a_small_file_that_decompresses_to_much_is_rejected(tmp_path: Path, read
     ],
 )
 def test_conditions_of_documents(conditions: list[str], doc_id: str, metadata: dict[str, Any], included: bool) -> None:
-    assert Selection(conditions).includes(doc_id, metadata) is included
+    assert Selection(conditions)(doc_id, metadata) is included
