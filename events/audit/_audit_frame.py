@@ -261,16 +261,9 @@ def read_run_documents(run: PathLike, actors: Sequence[str] | None = None) -> Au
     """
     folder = Path(run)
     if not (folder / "run.json").is_file():
-        has_run = (folder / "run" / "run.json").is_file()
-        advice = f"did you mean {folder / 'run'}?" if has_run else "`corefsample events` makes one"
-        kind = "an unfinished run or another folder" if folder.is_dir() else "a path that does not exist"
-        rule = f"input must be the folder of a finished events run, or a CSV file, got {kind}"
-        raise InputError(rule, place=str(folder), hint=advice)
-    record = verified_record(folder)
-    if not ({"rule", "arguments"} <= record.keys()):
-        rule = "record must be that of an events run, got something else"
-        raise InputError(rule, place=str(folder / "run.json"))
-    documents = run_table(run, "all_documents")
+        rule = "input must be the folder of a finished events run, or a CSV file, got another path"
+        raise InputError(rule, place=str(folder), hint="`corefsample events` makes one")
+    record, documents = verified_record(folder), run_table(run, "all_documents")
     properties = documents.columns.difference([*ALL_DOCUMENTS_SCHEMA.names, "event"], sort=False)
     event, rows = run_event(record), documents[_LISTS].explode(_LISTS).dropna().reset_index(names="row")
     evidence = read_evidence(run)

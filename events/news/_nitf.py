@@ -1,6 +1,6 @@
 """Articles in NITF XML, in the layout of the New York Times Annotated Corpus.
 
-A file has one article, plain or compressed by gzip; tar archives of such files are read as streams.
+A file has one article, plain or compressed by gzip; tar archives of plain files are read as streams.
 
 The text consists of the paragraphs of the block `full_text`; if it is missing, of those of `lead_paragraph`; if both
 are missing, of all paragraphs of the body except captions, notes, tables and corrections. Two kinds of paragraphs are

@@ -474,13 +474,13 @@ def test_members_of_an_archive_are_read_in_their_order(tmp_path: Path) -> None:
     members = [
         ("readme.txt", b"x"),
         ("._3.xml", b"x"),
-        ("01/2.xml.gz", gzip.compress(nitf(doc_id="2"))),
+        ("01/2.xml", nitf(doc_id="2")),
         ("1.xml", nitf(doc_id="1")),
     ]
     write_tar(tmp_path / "data.tar", members)
     assert [article.doc_id for article in ArticleStream(tmp_path / "data.tar")] == ["2", "1"]
     by_name = ArticleStream(tmp_path / "data.tar", id_column=None)
-    assert [article.doc_id for article in by_name] == ["01/2.xml.gz", "1.xml"]
+    assert [article.doc_id for article in by_name] == ["01/2.xml", "1.xml"]
 
 
 def test_bad_members_of_an_archive_are_quarantined_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -489,8 +489,7 @@ def test_bad_members_of_an_archive_are_quarantined_by_name(tmp_path: Path, monke
         ("1.xml", nitf(date=None)),
         ("2.xml", b"<nitf>"),
         ("3.xml", nitf(full=["x" * 2000])),
-        ("4.xml.gz", gzip.compress(b"\0" * 10**6)),
-        ("5.xml.gz", b"\x1f\x8b"),
+        ("4.xml.gz", gzip.compress(nitf())),
         ("6.xml", nitf()),
     ]
     write_tar(tmp_path / "a.tgz", members)
@@ -500,8 +499,7 @@ def test_bad_members_of_an_archive_are_quarantined_by_name(tmp_path: Path, monke
         ("member 1.xml, line 1", "date.publication is missing"),
         ("member 2.xml, line 1", "XML must be well-formed"),
         ("member 3.xml, line 1", "a document must be at most 2000 bytes"),
-        ("member 4.xml.gz, line 1", "a document must be at most 2000 bytes"),
-        ("member 5.xml.gz", "gzip data must be complete"),
+        ("member 4.xml.gz, line 1", "XML must be well-formed"),
     ]
 
 
