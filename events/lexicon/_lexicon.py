@@ -27,6 +27,7 @@ class Claim(NamedTuple):
     dated: bool
 
 
+@dataclass(init=False, slots=True, eq=False)
 class AliasTable:
     """Squeezed aliases with the codes that have them, and the prefixes of aliases at which a token may end.
 
@@ -44,8 +45,14 @@ class AliasTable:
         Prefixes of those aliases that some code has.
     """
 
+    claims: dict[str, tuple[Claim, ...]]
+    cuts: dict[str, frozenset[int]]
+    cased: bool
+    beginnings: frozenset[str]
+    beginnings_with_code: frozenset[str]
+
     def __init__(self, aliases: Iterable[tuple[file.Alias, tuple[Claim, ...]]], *, cased: bool = False) -> None:
-        self.claims, self.cuts, self.cased = dict[str, tuple[Claim, ...]](), dict[str, frozenset[int]](), cased
+        self.claims, self.cuts, self.cased = {}, {}, cased
         for alias, claims in aliases:
             text = alias.squeezed
             self.claims[text] = tuple(sorted({*self.claims.get(text, ()), *claims}))

@@ -22,7 +22,6 @@ Words = Annotated[list[Text], msgspec.Meta(min_length=1)]
 
 _UPOS = sorted({*UPOS} - {"SPACE"})
 _WORD = re.compile(r"\w[\w'’.&/-]*")
-_MOST_ROLES = 2
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 ROLE_COLUMNS = ("actor", "target")  # columns of tables for the first and the second role of an event
 NEAR = "near "  # before a condition that may hold for any token of the trigger's sentence and of its neighbours
@@ -144,12 +143,24 @@ class FrameEntry(msgspec.Struct, forbid_unknown_fields=True):
     required: list[Name] = []
 
 
-class DefaultEntry(msgspec.Struct, forbid_unknown_fields=True):
-    """Actor that fills a role if the text names no actor, and the conditions under which it fills the role."""
+class DefaultEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Actor that fills a role by default, if the text has no mention that fills it.
+
+    Attributes
+    ----------
+    actor
+        Code of the actor. If the lexicon has no such actor, the role has no default.
+    when
+        Names of conditions, at least one of which must hold; if empty, no condition is required. "near NAME" holds if
+        the condition holds for some token of the trigger's sentence or of a neighbouring sentence; any other name holds
+        if the condition holds for the trigger.
+    unless
+        Names of conditions, in the form of `when`, none of which may hold.
+    """
 
     actor: Text
-    when: list[Text] = []
-    unless: list[Text] = []
+    when: tuple[Text, ...] = ()
+    unless: tuple[Text, ...] = ()
 
 
 class Preset(msgspec.Struct, forbid_unknown_fields=True):
@@ -228,7 +239,7 @@ class RuleFile(msgspec.Struct, forbid_unknown_fields=True):
     description: str = ""
     question: QuestionClauses = QuestionClauses()
     codebook: str = ""
-    event: tuple[Name, ...] = ("agent",)
+    event: Annotated[tuple[Name, ...], msgspec.Meta(max_length=len(ROLE_COLUMNS))] = ("agent",)
     optional: list[Name] = []
     defaults: dict[Name, DefaultEntry] = {}
     classes: dict[Name, Words] = {}
@@ -271,8 +282,6 @@ def check_rule_file(file: RuleFile, source: str) -> None:
             raise InputError(f"{key} needs extends, got a file that extends no rule", place=source)
     _check_frames(file, source)
     _require_different("event must name each role once", file.event, source)
-    if len(file.event) > _MOST_ROLES:
-        raise InputError(f"event must name at most {_MOST_ROLES} roles, got {len(file.event)}", place=source)
     required_roles = [(f"frames.{frame.name}.required", frame.required) for frame in file.frames]
     for key, names in (("optional", file.optional), ("classes", file.classes), *required_roles):
         _require_known(names, file.event, f"{key} {_ROLES}", source)

@@ -79,27 +79,6 @@ class Frame:
         return self.lemmas | {word for phrase in self.phrases for word in phrase.words}
 
 
-@dataclass(frozen=True, slots=True)
-class Default:
-    """Actor that fills a role by default, if the text has no mention that fills it.
-
-    Attributes
-    ----------
-    actor
-        Code of the actor. If the lexicon has no such actor, the role has no default.
-    when
-        Names of conditions, at least one of which must hold; if empty, no condition is required. "near NAME" holds if
-        the condition holds for some token of the trigger's sentence or of a neighbouring sentence; any other name holds
-        if the condition holds for the trigger.
-    unless
-        Names of conditions, in the form of `when`, none of which may hold.
-    """
-
-    actor: str
-    when: tuple[str, ...] = ()
-    unless: tuple[str, ...] = ()
-
-
 @dataclass(frozen=True, slots=True, repr=False)
 class Rule:
     """One preset of one rule file.
@@ -176,7 +155,7 @@ class Rule:
     described: PathsByScheme
     event: tuple[str, ...]
     optional: frozenset[str] = frozenset()
-    defaults: Mapping[str, Default] = field(default_factory=dict)
+    defaults: Mapping[str, _format.DefaultEntry] = field(default_factory=dict)
     filled: Filled = "either"
     classes: Mapping[str, frozenset[str]] = field(default_factory=dict)
     conditions: Mapping[str, _conditions.Condition] = field(default_factory=dict)
@@ -455,10 +434,7 @@ def _rule(file: _format.RuleFile, preset: str | None, sources: tuple[str, ...]) 
         described=_paths(file, resolved.described or []),
         event=file.event,
         optional=frozenset(file.optional),
-        defaults={
-            role: Default(default.actor, tuple(default.when), tuple(default.unless))
-            for role, default in (file.defaults if resolved.defaults is None else resolved.defaults).items()
-        },
+        defaults=file.defaults if resolved.defaults is None else resolved.defaults,
         classes={role: frozenset(kinds) for role, kinds in file.classes.items()},
         conditions=_conditions.conditions_with(file.words, file.conditions, file.language),
         unless=tuple(dict.fromkeys(resolved.unless or ())),
