@@ -21,7 +21,7 @@ from corefsample._arrays import Bytes, Ints, pd
 from corefsample._random import monte_carlo_errors
 from corefsample.documents._batch import SCHEMA
 from corefsample.files._atomic import unwritable
-from corefsample.files._paths import is_file, joined, open_binary
+from corefsample.files._paths import joined, open_binary
 from corefsample.files._reading import parquet_errors
 from corefsample.files._remote import is_url
 from corefsample.posterior._posterior import unlike_scores
@@ -295,10 +295,7 @@ def read_evidence(run: str | os.PathLike[str]) -> Evidence:
     """
     run = _checks.path("run", run)
     for name in (EVIDENCE, DOCUMENTS):
-        path = joined(run, f"{name}.parquet")
-        if not is_file(path):
-            raise InputError(f"{name}.parquet is missing in the run's folder", place=run)
-        verify_table(path)
+        verify_table(joined(run, f"{name}.parquet"))
     if not is_url(run):
         return Evidence.load(run)
     copies = mkdtemp(prefix="corefsample-")

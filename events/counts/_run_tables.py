@@ -35,18 +35,18 @@ def verified_record(folder: PathLike, name: str = RECORD) -> dict[str, Any]:
 
 
 def verify_table(path: PathLike, record: str = RECORD) -> None:
-    """Raise InputError unless a file has the checksum that the record of its folder says."""
+    """Raise InputError unless a file exists, and has the checksum that the record of its folder says."""
     location = os.fspath(path)
     name = PurePath(location).name
-    files = verified_record(location.removesuffix(name), record).get("files", {})
-    if not is_file(path) or files.get(name) != sha256(path):
+    folder = location.removesuffix(name)
+    if not is_file(path):
+        raise InputError(f"{name} is missing in the folder", place=folder, hint="repeat the command that wrote it")
+    if verified_record(folder, record).get("files", {}).get(name) != sha256(path):
         rule = f"{name} must be as it was written, got other content than {record} says"
         raise InputError(rule, place=location, hint="repeat the command that wrote it")
 
 
-def run_table(
-    run: PathLike, name: str, columns: Sequence[str] | None = None, same: Mapping[str, str] | None = None
-) -> pd.DataFrame:
+def run_table(run: PathLike, name: str, columns: Sequence[str] | None = None) -> pd.DataFrame:
     """Read a table of a run, by the name of its Parquet file, which is as the run wrote it.
 
     Parameters
@@ -57,8 +57,6 @@ def run_table(
         Name of the table: counts, evidence, count_samples, or all_documents.
     columns
         Names of the columns to read, in the order of the result; by default all columns.
-    same
-        Values that rows must have in some columns, by the name of the column; by default all rows are read.
 
     Raises
     ------
@@ -70,16 +68,12 @@ def run_table(
     import pyarrow.parquet as pq
 
     path = joined(_checks.path("run", run), f"{name}.parquet")
-    if not is_file(path):
-        hint = "repeat the run with this version" if name == SAMPLES else None
-        raise InputError(f"{name}.parquet is missing in the run's folder", place=os.fspath(run), hint=hint)
     verify_table(path)
     if columns is None:
         with parquet_errors(path):
             columns = pq.read_schema(parquet_source(path)).names
-    is_evidence = name == "evidence" and "probability" in columns
-    table = read_parquet(path, columns, same)
-    if is_evidence:  # rows of events that are true in no sample are for counts alone
+    table = read_parquet(path, columns)
+    if name == "evidence" and "probability" in columns:  # rows of events that are true in no sample are for counts
         table = table.filter(pc.greater(table["probability"], 0.0))
     if any((table.schema.metadata or {}).get(key, version) != version for key, version in TABLE_METADATA.items()):
         rule, hint = "table must be of this version, got another", "repeat the run with this version"
