@@ -135,12 +135,9 @@ class Command(click.Command):
 
         values = dict(ctx.params)
         as_json, verbose, quiet = (values.pop(name) for name in _COMMON)
-        writes_documents = values.get("output") == "-"  # to standard output
         try:
             if verbose and quiet:
                 raise ParameterError("and --quiet exclude each other", parameter="verbose")
-            if as_json and writes_documents:
-                raise ParameterError("and standard output as OUTPUT exclude each other", parameter="as_json")
             with (
                 log_to_screen(verbose=verbose, quiet=quiet) as warnings,
                 progress(self.task, as_json) as watchers,
@@ -163,7 +160,7 @@ class Command(click.Command):
             if as_json:
                 print_json(json_values(summary.values))
             elif not quiet:
-                print_summary(summary, err=writes_documents)
+                print_summary(summary)
             sys.stdout.flush()
         except BrokenPipeError:  # the reader of a pipe closed it, as `head` does
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # closing it then fails silently

@@ -30,8 +30,8 @@ _ERASED = "\r\x1b[K"  # on a terminal, a line of progress is redrawn
 _wrapped = partial(textwrap.wrap, width=80, break_long_words=False, break_on_hyphens=False)
 
 
-def print_summary(summary: Summary, *, err: bool = False) -> None:
-    """Print the text, the tables, the notices and the files of a summary, to standard error if `err` is true."""
+def print_summary(summary: Summary) -> None:
+    """Print the text, the tables, the notices and the files of a summary."""
     lines: list[str] = []
     for block in [*filter(None, [summary.work]), *summary.shown, *summary.notices]:
         if isinstance(block, str):  # only sentences are wrapped: other lines end with a path, for copying
@@ -51,7 +51,7 @@ def print_summary(summary: Summary, *, err: bool = False) -> None:
     if summary.files:
         lines += ["", *(f"{title:<8} {path}" for title, path in summary.files.items())]
     for line in lines:
-        click.echo(line, err=err)
+        click.echo(line)
 
 
 def print_error(message: str) -> None:

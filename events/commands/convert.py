@@ -2,23 +2,18 @@
 
 INPUTS and OUTPUT are scored mentions (.jsonl, .jsonl.gz, .parquet), CoNLL-U with entities (CorefUD: .conllu) or
 CoNLL-2012 (.conll, _conll), the latter two also with .gz. Annotated documents have no scores; `corefsample score` adds
-them. OUTPUT may be - for JSON Lines of scored mentions on standard output; messages then go to standard error. With
---on-error quarantine, bad documents go to OUTPUT with .quarantine.jsonl added to its name.
+them. With --on-error quarantine, bad documents go to OUTPUT with .quarantine.jsonl added to its name.
 
 Examples
 --------
   corefsample convert scored.jsonl.gz scored.parquet
   corefsample convert corpus.conllu corpus_gold_conll
   corefsample convert scored.parquet answer.conllu --clustering map
-  corefsample convert scored.parquet -
 """
 
 from __future__ import annotations
 
 import os
-import shutil
-import sys
-import tempfile
 from collections import Counter
 from typing import TYPE_CHECKING, Literal
 
@@ -29,8 +24,6 @@ from events.commands._parser import Command
 
 if TYPE_CHECKING:
     from corefsample.files._paths import Inputs, PathLike
-
-STANDARD_OUTPUT = "-"
 
 
 @shared.declared
@@ -68,8 +61,7 @@ def run_convert(
         Paths or globs of files of scored mentions, CoNLL-U (CorefUD) or CoNLL-2012, or "-" for standard input.
     output
         Path of the new file, whose ending determines the format. Scored mentions can be written to any format,
-        annotated documents to annotated formats. "-" writes JSON Lines of scored mentions to standard output, after all
-        documents were validated.
+        annotated documents to annotated formats.
     options
         Options of the conversion; by default, those of the command line.
     on_progress
@@ -94,8 +86,6 @@ def run_convert(
 
     options = options or ConvertOptions()
     path, names = os.fspath(output), path_list(inputs)
-    if path == STANDARD_OUTPUT:
-        return _to_standard_output(names, options, on_progress)
     if is_scored := output_kind(path) == "scored":
         _require_scores(names, path, options)
     with quarantine_file(path, **options.subset("on_error", "overwrite")) as on_rejected:
@@ -125,24 +115,6 @@ def run_convert(
             *mentions_by_reason("left out", left_out),
             *set_aside(n_quarantined, f"{path}.quarantine.jsonl"),
         ],
-    )
-
-
-def _to_standard_output(names: list[str], options: ConvertOptions, on_progress: shared.Progress | None) -> Summary:
-    """Convert to a temporary file and copy it, so that an invalid document leaves no partial output."""
-    if options.on_error == "quarantine":
-        rule = "must be stop if the output is standard output, because there is no file for documents set aside"
-        raise ParameterError(f"{rule}, got {options.on_error}", parameter="on_error")
-    _require_scores(names, "standard output", options)
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "documents.jsonl")
-        summary = run_convert(names, path, options, on_progress=on_progress)
-        with open(path, "rb") as file:
-            shutil.copyfileobj(file, sys.stdout.buffer)
-        sys.stdout.buffer.flush()
-    return Summary(
-        values={**summary.values, "out": STANDARD_OUTPUT},
-        shown=[f"{counted(summary['n_documents'], 'document')} written to standard output"],
     )
 
 

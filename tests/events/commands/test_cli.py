@@ -95,19 +95,7 @@ def test_standard_input_is_read_and_no_progress_is_shown(call: Calls, corpus: Pa
     ]
 
 
-# --- convert and doctor ------------------------------------------------------------------------------------
-
-
-def test_documents_are_written_to_standard_output(corpus: Path, tmp_path: Path) -> None:
-    """And all else that the command says to standard error."""
-    command = [sys.executable, "-m", "events.commands", "convert"]
-    done = subprocess.run([*command, str(corpus), "-"], capture_output=True, check=True)
-    assert done.stderr == b"10 documents written to standard output\n"
-    again = subprocess.run([*command, "-", str(tmp_path / "again.jsonl")], input=done.stdout, check=True)
-    assert again.returncode == 0
-    assert (tmp_path / "again.jsonl").read_bytes() == done.stdout
-    assert [d.doc_id for d in read_documents(tmp_path / "again.jsonl")] == [d["doc_id"] for d in er.corpus()]
-    assert not Path("-").exists()
+# --- doctor ------------------------------------------------------------------------------------------------
 
 
 def test_doctor_reports_twenty_problems_and_the_number_of_the_others(call: Calls, tmp_path: Path) -> None:
