@@ -42,8 +42,6 @@ class ScorePart:
 
     Attributes
     ----------
-    number
-        Number of the part, from 1.
     items
         Valid and invalid documents, in the order of the inputs.
     first
@@ -58,7 +56,6 @@ class ScorePart:
         Options of scoring, with absolute paths; and identity of the scorer of the process that began the run.
     """
 
-    number: int
     items: Sequence[ReadDocument | Rejected]
     first: str
     key: str
@@ -68,7 +65,7 @@ class ScorePart:
     identity: dict[str, Any]
 
     def __str__(self) -> str:
-        return f"part {self.number}, {len(self.items)} documents from {_location(self.items[0])},"
+        return f"the part of {len(self.items)} documents from {_location(self.items[0])}"
 
     def compute(self, on_progress: Callable[[float, int], None] | None = None) -> StoredPart:
         """Score the documents, and store them with counts and with the documents that cannot be scored.
@@ -92,14 +89,13 @@ class ScorePart:
                 else:
                     try:
                         scored, counts, faults = scorer.score(item)
+                        documents += scored
+                        tally, texts = tally + counts, texts + faults
                     except ParameterError as error:
                         rejected.append(item.rejected(error))
                     except Exception as error:
                         error.add_note(f"while scoring {_location(item)}")
                         raise
-                    else:
-                        documents += scored
-                        tally, texts = tally + counts, texts + faults
                 if rejected and self.options.on_error == "stop":
                     raise rejected[0].error()
         with self.store.adding(self.key) as stored:
@@ -130,22 +126,21 @@ def _parts(
     added to a corpus, anywhere, change few of the parts.
     """
     stored_sizes = dict(record["items"] for record in store.records() if "items" in record)
-    number, n_bytes = 1, 0.0
+    n_bytes = 0.0
     items: list[ReadDocument | Rejected] = []
     texts: list[str] = []
     n_items = size
 
     def part() -> ScorePart:
-        text = json.dumps(texts)
-        key = store.key(settings, hashlib.sha256(text.encode()).hexdigest())
-        return ScorePart(number, items, texts[0], key, documents.bytes_read - n_bytes, store, *scoring)
+        key, size_in_bytes = store.key(settings, texts), documents.bytes_read - n_bytes
+        return ScorePart(items, texts[0], key, size_in_bytes, store, *scoring)
 
     for item in documents:
         position = [item.source, item.place] if isinstance(item, ReadDocument) else []
         text = hashlib.sha256(json.dumps([*position, item.to_json()]).encode()).hexdigest()
         if items and (len(items) == n_items or text in stored_sizes):
             yield part()
-            number, n_bytes, items, texts = number + 1, documents.bytes_read, [], []
+            n_bytes, items, texts = documents.bytes_read, [], []
         if not items:
             n_items = stored_sizes.get(text, size)
         items.append(item)
@@ -210,21 +205,17 @@ def score_corpus(inputs: Inputs, options: ScoreOptions, *, on_progress: Progress
             atomic.write_bytes(path + QUARANTINE, outputs.quarantine_lines(rejected), overwrite=True)
         atomic.put_in_place(str(joined), path)
         source = options.mentions or ("annotated" if documents.first_of("news") is None else "parse")
-        values = {
-            "out": path,
-            "record": record_path,
-            **tally_values(tally, texts),
+        more = {
             "n_resumed": sum(each.record["documents"] for each in stored if not each.is_new),
             "n_quarantined": len(rejected),
             "reasons": [each.message() for each in rejected[:3]],
             "skipped": dict(documents.skipped),
             "recalibration": chosen_recalibration(options.recalibration, options.model, source),
             "workers": None if options.scheduler is not None else engine.workers or 1,
-            "seconds": round(time.time() - started, 3),
-            "n_not_selected": selection.n_not_selected,
             "n_repeated": len(documents.repeated),
             "duplicates": _written_duplicates(documents, path),
         }
+        values = scoring_values(options.out, started, selection, tally, texts, **more)
         record = outputs.run_record(
             {**dataclasses.asdict(scoring), "out": path},
             [each.to_record() for each in sources],
@@ -243,10 +234,15 @@ def score_corpus(inputs: Inputs, options: ScoreOptions, *, on_progress: Progress
     return values
 
 
-def tally_values(tally: ScoringTally, texts: TextTally) -> dict[str, Any]:
-    """Counts of scored documents, mentions and candidates by name, and of texts with faults as `texts`."""
+def scoring_values(
+    out: str, started: float, selection: Selection, tally: ScoringTally, texts: TextTally, **more: Any
+) -> dict[str, Any]:
+    """The numbers that docs/json-output.md describes: what was written and counted, the seconds, and further ones."""
     shares = {name: getattr(tally, name) for name in ("mean_dropped_mass", "known_share")}
-    return {"texts": dataclasses.asdict(texts), **dataclasses.asdict(tally), **shares}
+    counts = {"texts": dataclasses.asdict(texts), **dataclasses.asdict(tally), **shares}
+    written = {"out": out, "record": out + outputs.RECORD_SUFFIX, "seconds": round(time.time() - started, 3)}
+    none = {"n_resumed": 0, "reasons": [], "workers": 1, "n_repeated": 0, "duplicates": None}
+    return {**written, **counts, "n_not_selected": selection.n_not_selected, **none, **more}
 
 
 def _written_duplicates(documents: DocumentInputs, path: str) -> str | None:

@@ -27,7 +27,7 @@ from events.news._quality import TextTally
 from events.runs._document_inputs import DocumentInputs, reject
 from events.runs._outputs import RECORD_SUFFIX, checksums, free_outputs, run_record
 from events.runs._run_options import ScoreOptions
-from events.runs._score_run import tally_values
+from events.runs._score_run import scoring_values
 from events.runs._scorer import load_recalibration
 
 
@@ -268,21 +268,12 @@ def score_folds(inputs: Inputs, options: ScoreOptions, *, on_progress: Progress 
                 scored[document.doc_id] = document if change is None else change.apply_document(document)
             logging.getLogger("corefsample.score").info("fold %d of %d: %d documents", fold + 1, n_folds, len(unseen))
         write_documents((scored[item.doc_id] for item in corpus.documents), options.out, overwrite=options.overwrite)
-    values = {
-        "out": options.out,
-        "record": record_path,
-        **tally_values(tally, TextTally()),
-        "n_resumed": 0,
+    more = {
         "n_quarantined": 0 if on_rejected is None else on_rejected.count,
-        "reasons": [],
         "skipped": dict(corpus.skipped),
         "recalibration": None if change is None else options.recalibration,
-        "workers": 1,
-        "seconds": round(time.time() - started, 3),
-        "n_not_selected": selection.n_not_selected,
-        "n_repeated": 0,
-        "duplicates": None,
     }
+    values = scoring_values(options.out, started, selection, tally, TextTally(), **more)
     model = {"folds": n_folds, "language": language.code, "recipe": template.recipe}
     record = run_record(options.recorded(), checksums(corpus.paths), started, model=model, summary=values)
     write_json(record_path, record)

@@ -328,7 +328,7 @@ def test_an_unexpected_error_names_its_document(corpus: Path, monkeypatch: pytes
 
 def test_a_worker_with_another_model_is_an_error(model_path: Path, tmp_path: Path) -> None:
     options = ScoringOptions(model=str(model_path))
-    part = ScorePart(1, [], "", "key", 0.0, PartStore(tmp_path), options, Scorer(options).identity)
+    part = ScorePart([], "", "key", 0.0, PartStore(tmp_path), options, Scorer(options).identity)
     assert part.compute().record["documents"] == 0
     with error(cs.InputError) as caught:
         dataclasses.replace(part, identity={**part.identity, "model": "another"}).compute()
