@@ -7,7 +7,6 @@ them, and how roles are filled.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -99,8 +98,6 @@ class RunFeatures:
     def __init__(self, run: PathLike, frame: AuditFrame) -> None:
         run_evidence = read_evidence(run)
         documents, evidence = run_evidence.all_documents(), run_evidence.evidence()
-        if documents["doc_id"].tolist() != frame.doc_ids.tolist():
-            raise InputError("run must be that of the frame, got other documents", place=os.fspath(run))
         roles = list(run_evidence.settings.roles)
         actors = evidence[roles].fillna("").replace("", NOBODY).agg(">".join, axis=1) if roles else ANYBODY
         n_triggers = np.log1p(evidence["role_mentions"].fillna("").str.count(r" \| ") + 1.0)

@@ -241,7 +241,6 @@ def learned_counts(folder: PathLike) -> pd.DataFrame:
     """Counts by period that `corefsample audit learn` wrote."""
     numbers, path = ("mean", "lower", "upper", "level"), Path(folder) / "learned_counts.csv"
     verify_table(path, LEARNED_RECORD)
-    with audit_frame.as_written("learned", os.fspath(folder)):
-        table = audit_frame.read_text_table(path, ("event", "actor", "period", *numbers))
-        counts: pd.DataFrame = table.map(unescaped).astype(dict.fromkeys(numbers, float))
+    table = audit_frame.read_text_table(path, ("event", "actor", "period", *numbers))
+    counts: pd.DataFrame = table.map(unescaped).astype(dict.fromkeys(numbers, float))
     return counts

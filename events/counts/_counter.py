@@ -155,7 +155,11 @@ class EventCounter(Evidence):
         self._recalibration = self._initial = recalibration
         self._finder: RuleFinder | PredicateFinder
         if predicate is not None:
-            _require_predicate(predicate, rule, lexicon)
+            if rule is not None or lexicon is not None:
+                raise ParameterError("cannot be combined with a rule or a lexicon", parameter="predicate")
+            if not callable(predicate):
+                message = f"must be a function of a document and its labels, got {predicate!r}"
+                raise ParameterError(message, parameter="predicate")
             if not has_coreference:
                 raise ParameterError("cannot be left out for a predicate", parameter="coreference")
             self._finder = PredicateFinder(predicate, **sampling)
@@ -406,12 +410,3 @@ class EventCounter(Evidence):
         """Add the documents of other evidence of the same events: see `Evidence.merge`."""
         super().merge(other)
         self._reset()
-
-
-def _require_predicate(predicate: object, rule: object, lexicon: object) -> None:
-    if rule is not None or lexicon is not None:
-        raise ParameterError("cannot be combined with a rule or a lexicon", parameter="predicate")
-    if not callable(predicate):
-        raise ParameterError(
-            f"must be a function of a document and its labels, got {predicate!r}", parameter="predicate"
-        )

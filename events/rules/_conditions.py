@@ -70,22 +70,18 @@ class ConditionsFile(msgspec.Struct, forbid_unknown_fields=True):
 
 
 @functools.cache
-def _shipped() -> ConditionsFile:
+def shipped_file() -> ConditionsFile:
+    """The conditions that come with the package, and the English word lists, before their names are replaced."""
     data = (resources.files("events") / _FILE).read_bytes()
     file = typed("conditions.yaml", read_yaml("conditions.yaml", data), ConditionsFile)
     file.words = {name: list(words) for name, words in WORDS.items()}
     return file
 
 
-def shipped_words_and_conditions() -> tuple[dict[str, list[str]], dict[str, dict[str, list[str]]]]:
-    """English word lists, and the paths of conditions before names of lists are replaced."""
-    return _shipped().words, _shipped().conditions
-
-
 @functools.cache
 def shipped_conditions() -> Mapping[str, Condition]:
     """The conditions that come with the package, by name."""
-    return _compiled(_shipped())
+    return _compiled(shipped_file())
 
 
 def conditions_with(
@@ -104,7 +100,7 @@ def conditions_with(
 def _combined(
     words: Mapping[str, Sequence[str]], paths: Mapping[str, Mapping[str, Sequence[str]]], language: str = ""
 ) -> ConditionsFile:
-    shipped = _shipped()
+    shipped = shipped_file()
     word_lists: Mapping[str, Sequence[str]] = shipped.words
     if language not in ("", ENGLISH):
         word_lists = {**dict.fromkeys(shipped.words, ()), **load_language(language).words}

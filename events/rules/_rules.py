@@ -554,12 +554,12 @@ def _view(file: _format.RuleFile, changes: Mapping[str, Any]) -> dict[str, Any]:
         for key in _keys(changes["presets"], name):
             if key in defaults and preset[key] is None:
                 preset[key] = defaults[key] if resolved[key] is None else resolved[key]
-    words, conditions = _conditions.shipped_words_and_conditions()
+    shipped = _conditions.shipped_file()
     paths = {
         name: {scheme.name: list(scheme.written.get(name, ())) for scheme in SCHEMES.values()}
         for name in next(iter(SCHEMES.values())).written
     }
-    for key, shipped_lists in (("words", words), ("conditions", conditions), ("paths", paths)):
+    for key, shipped_lists in (("words", shipped.words), ("conditions", shipped.conditions), ("paths", paths)):
         view[key] = {name: shipped_lists[name] for name in _keys(changes, key) if name in shipped_lists} | view[key]
     return view
 

@@ -118,10 +118,8 @@ class Source:
         """Raise InputError unless the file exists with the same size and time of change."""
         try:
             is_same = self.path == STANDARD_INPUT or file_version(self.current_path) == (self.n_bytes, self.changed)
-        except FileNotFoundError:
-            raise InputError("file must still exist, but it was removed after the run began", place=self.path) from None
         except OSError as error:
-            raise InputError(f"file must be readable, got: {error.strerror or error}", place=self.path) from None
+            raise InputError(f"file must still be readable, got: {error.strerror or error}", place=self.path) from None
         if not is_same:
             rule = "file must be as it was when the run began, got another size or time of change"
             raise InputError(rule, place=self.path, hint="repeat the command to count the changed file")
@@ -217,12 +215,8 @@ class PartStore:
                 shutil.rmtree(entry, ignore_errors=True)
 
     def remove(self) -> None:
-        """Remove the store of a run whose output is complete, even if an interrupt arrives during the removal."""
-        try:
-            shutil.rmtree(self.path)
-        except BaseException:
-            shutil.rmtree(self.path, ignore_errors=True)
-            raise
+        """Remove the store of a run whose output is complete."""
+        shutil.rmtree(self.path)
 
     def n_complete(self) -> int:
         """Number of parts that have a record and at least one document; their files are not verified."""

@@ -20,7 +20,7 @@ from events.simulation import _story
 NEW = -1
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class SimulatedDocument:
     """A simulated article and the truth about it.
 
@@ -35,9 +35,6 @@ class SimulatedDocument:
 
     document: ScoredDocument
     true_antecedents: Ints32
-
-    def __repr__(self) -> str:
-        return f"SimulatedDocument({self.document!r})"
 
 
 def simulate_documents(

@@ -66,9 +66,9 @@ def test_every_shipped_language_can_be_read_and_its_words_are_lower_case(name: s
 
 
 def _condition_words() -> list[str]:
-    from events.rules._conditions import shipped_words_and_conditions
+    from events.rules._conditions import shipped_file
 
-    return list(shipped_words_and_conditions()[0])
+    return list(shipped_file().words)
 
 
 def test_regular_and_irregular_verbs_have_their_forms() -> None:

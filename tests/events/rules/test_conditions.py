@@ -18,7 +18,7 @@ from corefsample.syntax._schemes import SCHEMES
 from events import load_lexicon, load_rules
 from events.matching._matches import MentionMatches
 from events.matching._matching import match_document
-from events.rules._conditions import conditions_with, shipped_conditions, shipped_words_and_conditions
+from events.rules._conditions import conditions_with, shipped_conditions, shipped_file
 from events.rules._rules import shipped_rules
 
 DAY = datetime.date(2000, 1, 1)
@@ -84,7 +84,7 @@ def test_the_paths_of_shipped_conditions_are_in_the_notation_and_of_their_scheme
 
 
 def test_the_words_of_shipped_conditions_are_in_lists_of_the_language() -> None:
-    for name, schemes in shipped_words_and_conditions()[1].items():
+    for name, schemes in shipped_file().conditions.items():
         for path in itertools.chain.from_iterable(schemes.values()):
             values = re.findall(r"(?!upos|feats)\b[a-z:]+=([^\s,\]]+)", path)
             assert all(re.fullmatch(r"(\{\w+\}\|?)+|\?", value) for value in values), (name, path)

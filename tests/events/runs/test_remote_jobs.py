@@ -221,5 +221,5 @@ def test_a_missing_input_is_not_called_changed(counting: Case, tmp_path: Path, m
     for source in sources:
         with error(InputError, place=source.path) as caught:
             source.require_unchanged()
-        assert caught.value.message == "file must still exist, but it was removed after the run began"
+        assert caught.value.message == "file must still be readable, got: No such file or directory"
     memory()
