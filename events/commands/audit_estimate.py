@@ -20,16 +20,14 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from corefsample.errors import InputError
+from corefsample.files._paths import PathLike
 from events import _options as shared, audit
 from events._summary import Summary, Table, counted, counts_above_zero, covered_uncertainty, existing_files, json_values
 from events.commands._parser import Command
 from events.runs._outputs import save_pictures
-
-if TYPE_CHECKING:
-    from corefsample.files._paths import PathLike
 
 
 @shared.declared

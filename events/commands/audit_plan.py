@@ -23,16 +23,14 @@ import os
 import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from corefsample import _checks
 from corefsample.errors import ParameterError, ParameterHint
+from corefsample.files._paths import PathLike
 from events import _options as shared, audit
 from events._summary import Pairs, Summary, Table, counted, counts_above_zero
 from events.commands._parser import Command
-
-if TYPE_CHECKING:
-    from corefsample.files._paths import PathLike
 
 
 @shared.declared

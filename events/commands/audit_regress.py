@@ -16,16 +16,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from corefsample._arrays import pd
 from corefsample.errors import InputError, ParameterError
+from corefsample.files._paths import PathLike
 from events import _options as shared, audit
 from events._summary import Summary, Table, counted, existing_files
 from events.commands._parser import Command
-
-if TYPE_CHECKING:
-    from corefsample.files._paths import PathLike
 
 COEFFICIENTS, UNITS = "regression.csv", "regression-units.csv"
 

@@ -15,15 +15,13 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from corefsample.errors import ParameterError
+from corefsample.files._paths import Inputs, PathLike
 from events import _options as shared
 from events._summary import Summary, counted, mentions_by_reason, set_aside
 from events.commands._parser import Command
-
-if TYPE_CHECKING:
-    from corefsample.files._paths import Inputs, PathLike
 
 
 @shared.declared

@@ -13,16 +13,12 @@ Examples
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from corefsample import _checks
 from corefsample._arrays import pd
+from corefsample.files._paths import PathLike
 from events._summary import NO_EVENT, Summary, Table, counted, existing_files, listed
 from events.commands._parser import Command
 from events.runs._run_options import CountAgainOptions
-
-if TYPE_CHECKING:
-    from corefsample.files._paths import PathLike
 
 _N_SHOWN, _N_GROUPS = 8, 10
 

@@ -22,15 +22,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from corefsample.errors import ParameterError, ParameterHint
 from events import _options as shared
 from events._summary import Pairs, Summary
 from events.commands._parser import Command
-
-if TYPE_CHECKING:
-    from events._options import Progress
 
 
 @shared.declared
@@ -59,7 +56,7 @@ class DoctorOptions(shared.Options):
 
 
 def run_doctor(
-    files: Sequence[str] = (), options: DoctorOptions | None = None, *, on_progress: Progress | None = None
+    files: Sequence[str] = (), options: DoctorOptions | None = None, *, on_progress: shared.Progress | None = None
 ) -> Summary:
     """Check and describe files, or describe the installation.
 

@@ -18,19 +18,16 @@ Examples
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from corefsample import _checks
 from corefsample._arrays import pd
+from corefsample.files._paths import Inputs
 from events import _summary as summary
+from events._options import Progress
 from events.commands._parser import Command
 from events.runs._run_options import EventsOptions
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from corefsample.files._paths import Inputs
-    from events._options import Progress
 
 __all__ = ["EventsOptions", "run_events", "summary_of_run"]
 

@@ -14,15 +14,13 @@ Examples
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from corefsample.errors import ParameterError, ParameterHint
+from corefsample.files._paths import PathLike
 from events import _options as shared
 from events._summary import Summary, counted
 from events.commands._parser import Command
-
-if TYPE_CHECKING:
-    from corefsample.files._paths import PathLike
 
 
 @shared.declared

@@ -13,16 +13,13 @@ from __future__ import annotations
 
 import dataclasses
 import glob
-from typing import TYPE_CHECKING
 
+from corefsample.files._paths import Inputs
 from events import _options as shared
+from events._summary import Summary
 from events.commands._parser import Command
 from events.commands.events import summary_of_run
 from events.runs import _run_options as run_options
-
-if TYPE_CHECKING:
-    from corefsample.files._paths import Inputs
-    from events._summary import Summary
 
 
 @shared.declared

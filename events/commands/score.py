@@ -18,18 +18,15 @@ Examples
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from corefsample import _checks
+from corefsample.files._paths import Inputs
+from events._options import Progress
 from events._summary import Summary, counted, counts_above_zero, empty_corpus, mentions_by_reason, set_aside
 from events.commands._parser import Command
 from events.runs._run_options import ScoreOptions
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from corefsample.files._paths import Inputs
-    from events._options import Progress
 
 __all__ = ["ScoreOptions", "run_score"]
 

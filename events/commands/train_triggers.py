@@ -16,16 +16,13 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from corefsample.errors import InputError, ParameterError
+from corefsample.files._paths import Inputs
 from events import _options as shared
 from events._options import declared, option
 from events._summary import Summary, Table, counted
 from events.commands._parser import Command
-
-if TYPE_CHECKING:
-    from corefsample.files._paths import Inputs
 
 
 @declared
