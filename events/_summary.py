@@ -1,7 +1,5 @@
 """Summaries of commands: text, tables and files for a person, and values for a program; and phrases in their text."""
 
-from __future__ import annotations
-
 import dataclasses
 import logging
 import math

@@ -1,7 +1,5 @@
 """Strict reading of YAML files that users write."""
 
-from __future__ import annotations
-
 import re
 from typing import Any, TypeVar
 

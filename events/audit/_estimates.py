@@ -1,7 +1,5 @@
 """Counts of documents by target and period, estimated from the labels of a plan's sample; and what labels say of P."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass

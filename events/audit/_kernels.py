@@ -7,8 +7,6 @@ Legend of names
 X ~ Hypergeometric(N, t, n) is the number of positive labels: pmf(k) = C(t, k) C(N - t, n - k) / C(N, n).
 """
 
-from __future__ import annotations
-
 import math
 
 from corefsample._arrays import Floats, Ints

@@ -1,7 +1,5 @@
 """Totals that use more than labels: learned P, proxies, or the errors of rules that readers have checked."""
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Callable, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Which documents to label: a stratified random sample without replacement, drawn from all documents."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import json

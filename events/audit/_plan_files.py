@@ -1,7 +1,5 @@
 """Files of an audit: its plan, what was learned from its labels, and columns of a user's tables."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path

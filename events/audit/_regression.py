@@ -1,7 +1,5 @@
 """Regression of counts on covariates: from labels and P to coefficients whose errors cover those of the model."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal

@@ -14,8 +14,6 @@ Documents that a person chose, instead of a plan, have the word "chosen" as thei
 inclusion probability. They may teach P, and are never used in estimates that rest on the design of a sample.
 """
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Strata of an audit: ranges of P and groups of documents, and how labels are divided among them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Printing of summaries, JSON, progress and errors."""
 
-from __future__ import annotations
-
 import datetime
 import json
 import logging

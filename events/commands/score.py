@@ -16,8 +16,6 @@ Examples
   corefsample score news.csv --pipeline NAME --parses 10 --out scored.parquet
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Counts and tables with the error of rules: intervals of what readers would count, with and without labels."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple, Self

@@ -6,8 +6,6 @@ In a path, ``{name}`` stands for the lemmas of a word list, and ``{name}`` at it
 The paths of a user's file are read and checked here, too, because they can name the same lists.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ The antecedents of each mention are drawn from the distribution that the scores 
 scores as they are is calibrated by construction; a temperature makes the scores over- or underconfident.
 """
 
-from __future__ import annotations
-
 import datetime
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
