@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from corefsample import InputError, ParameterError, _checks
-from corefsample._arrays import Floats, HtmlTable, Ints, Words, pd
+from corefsample._arrays import Floats, HtmlTable, Ints, Words, fields_of, pd
 from corefsample._random import document_key
 from events.audit._audit_frame import AuditFrame
 from events.audit._strata import Stratum, allocate, best_cuts, class_spreads, expected_spread, stratify
@@ -150,14 +150,11 @@ class AuditPlan(HtmlTable):
             "format": 2,
             "plan": self.identity,
             "source": dict(frame.source),
-            "event": frame.event,
             "targets": list(frame.targets),
             "labels": frame.label_kind,
-            "period": frame.period,
-            "seed": self.seed,
             "cuts": list(self.cuts),
-            "by": self.by,
-            "floor": self.floor,
+            **fields_of(frame, "event", "period"),
+            **fields_of(self, "seed", "by", "floor"),
             "proxies": list(self.proxies),
             "n_documents": len(frame),
             "n_sampled": len(self.sample),

@@ -16,7 +16,7 @@ import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from corefsample.errors import InputError
 from corefsample.files._atomic import OutputFolder
@@ -56,10 +56,8 @@ class AuditLearnOptions(shared.Seed, shared.Overwrite, shared.Pictures, shared.P
 class LearnedFolder(OutputFolder):
     """Tables and pictures of `corefsample audit learn`."""
 
-    RECORD: ClassVar[str] = "learned.json"
-    FILES: ClassVar[frozenset[str]] = frozenset(
-        [RECORD, "learned.csv", "learned_counts.csv", *picture_files("learned")]
-    )
+    RECORD = "learned.json"
+    FILES = frozenset([RECORD, "learned.csv", "learned_counts.csv", *picture_files("learned")])
 
 
 def run_audit_learn(source: PathLike, sheets: Sequence[PathLike], options: AuditLearnOptions) -> Summary:

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from corefsample._arrays import fields_of
 from corefsample.errors import ParameterError
 from events import _options as shared
 from events._summary import Pairs, Summary
@@ -68,15 +69,8 @@ def run_rule_test(files: Sequence[str], options: RuleTestOptions | None = None) 
 
 
 def _values(result: ExampleResult) -> dict[str, Any]:
-    return {
-        "example": result.number,
-        "text": result.text,
-        "scheme": result.example.scheme,
-        "preset": result.preset,
-        "found": result.events,
-        "expected": result.expected,
-        "fault": result.fault,
-    }
+    values = {"example": result.number, "scheme": result.example.scheme, "found": result.events}
+    return values | fields_of(result, "text", "preset", "expected", "fault")
 
 
 def _shown(examples: Sequence[ExampleResult]) -> Iterator[str | Pairs]:

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from corefsample import _checks
-from corefsample._arrays import Bools, Floats, HtmlTable, Ints, Ints32, pd
+from corefsample._arrays import Bools, Floats, HtmlTable, Ints, Ints32, fields_of, pd
 from corefsample.coreference._kernels import poisson_binomial
 from corefsample.errors import ParameterError, shown
 from corefsample.posterior._posterior import N_DRAWS
@@ -197,10 +197,7 @@ class EventCounts(HtmlTable):
             **{name: np.array([each[g] for each in groups], object)[group] for g, name in enumerate(self.by)},
             "n_docs": np.broadcast_to(n_docs, shape).ravel(),
             **dict(zip(_CELL_COLUMNS, values.reshape(len(_CELL_COLUMNS), -1), strict=True)),
-            "level": self.level,
-            "interval": self.interval,
-            "n_samples": self.n_samples,
-            "uncertainty": self.uncertainty,
+            **fields_of(self, "level", "interval", "n_samples", "uncertainty"),
         }
         types = self.column_types(self.columns)
         table = pd.DataFrame(columns, index=range(len(group)), columns=list(types))

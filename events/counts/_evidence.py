@@ -120,8 +120,9 @@ class Evidence:
         if event is None or event not in self.settings.columns:
             shown = "none" if event is None else repr(event)
             raise ParameterError(f"must be one of {', '.join(self.settings.columns)}, got {shown}", parameter="event")
-        by = _names(by)
-        return EventCounts(self.occurrences(period, by, all_periods), event, by, level, interval)
+        by = (by,) if isinstance(by, str) else tuple(by)
+        arrays = Occurrences(self.settings, self.rows, self.documents, period, by, all_periods)
+        return EventCounts(arrays, event, by, level, interval)
 
     def counts_of_all(
         self,
@@ -133,8 +134,8 @@ class Evidence:
         all_periods: bool = False,
     ) -> CountsOfRules:
         """Posterior counts of every rule and outcome, as one result: see `counts`."""
-        by = _names(by)
-        arrays = self.occurrences(period, by, all_periods)
+        by = (by,) if isinstance(by, str) else tuple(by)
+        arrays = Occurrences(self.settings, self.rows, self.documents, period, by, all_periods)
         of_rules = (EventCounts(arrays, event, by, level, interval) for event in self.settings.columns)
         return CountsOfRules(tuple(of_rules), self.settings.roles)
 
@@ -150,10 +151,6 @@ class Evidence:
             Probability of each credible interval, in (0, 1), and kind of interval: see `EventCounts`.
         """
         return self.counts_of_all(level=level, interval=interval).to_frame()
-
-    def occurrences(self, period: str | None = None, by: Sequence[str] = (), all_periods: bool = False) -> Occurrences:
-        """The evidence as arrays."""
-        return Occurrences(self.settings, self.rows, self.documents, period, by, all_periods)
 
     def evidence(self) -> pd.DataFrame:
         """Table of evidence, one row for each document and event with P > 0: see `evidence_schema`.
@@ -332,10 +329,6 @@ def require_near(calendar: Calendar, before: Dates, dates: Dates, place: Callabl
         raise InputError(f"date must leave {rule}, got {dates[row]}", place=place(row))
 
 
-def _names(by: str | Sequence[str]) -> tuple[str, ...]:
-    return (by,) if isinstance(by, str) else tuple(by)
-
-
 def with_evidence(rows: pa.Table) -> pa.Table:
     """Rows of evidence with P > 0."""
     return rows.filter(pc.greater(rows["probability"], 0.0))
@@ -398,7 +391,7 @@ def with_outcomes(evidence: Evidence, outcomes: Sequence[Outcome]) -> Evidence:
     )
     for rows, added in zip(united.tables, evidence.tables, strict=True):
         rows.extend(added)
-    occurrences = evidence.occurrences()
+    occurrences = Occurrences(settings, evidence.rows, evidence.documents)
     columns = evidence.rows.read("doc_id", "date", "one_best", "inefficiency", "samples", "named_samples")
     for outcome in outcomes:
         united.rows.add(_rows(outcome, occurrences, columns, united))

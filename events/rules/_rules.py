@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from corefsample._arrays import fields_of
 from corefsample.errors import InputError, ParameterError, shown
 from corefsample.languages._language import ENGLISH, load_language
 from corefsample.syntax._schemes import SCHEMES, Scheme
@@ -427,12 +428,10 @@ def _rule(file: _format.RuleFile, preset: str | None, sources: tuple[str, ...]) 
     words = frozenset[str]().union(*(frame.words for frame in frames))
     inflected = load_language(file.language or ENGLISH).inflected
     return Rule(
-        name=file.name,
         preset=name,
         source=source,
         frames=frames,
         described=_paths(file, resolved.described or []),
-        event=file.event,
         optional=frozenset(file.optional),
         defaults=file.defaults if resolved.defaults is None else resolved.defaults,
         classes={role: frozenset(kinds) for role, kinds in file.classes.items()},
@@ -442,12 +441,8 @@ def _rule(file: _format.RuleFile, preset: str | None, sources: tuple[str, ...]) 
         stands_for=resolved.stands_for is not False,
         forms={} if resolved.forms is False else {form: word for word in sorted(words) for form in inflected(word)},
         outcomes=_format.outcomes_of(file.outcomes, source),
-        examples=file.examples,
-        description=file.description,
-        question=file.question,
-        codebook=file.codebook,
         bases=tuple(bases),
-        language=file.language,
+        **fields_of(file, "name", "event", "examples", "description", "question", "codebook", "language"),
     )
 
 

@@ -249,13 +249,8 @@ def count_again(run: PathLike, options: CountAgainOptions) -> dict[str, Any]:
     events = options.event or tuple(evidence.settings.columns)
     for event in events:
         _checks.choice("event", event, tuple(evidence.settings.columns))
-    counts = evidence.counts_of_all(
-        period=options.period,
-        by=options.by,
-        level=options.level or arguments["level"],
-        interval=options.interval or arguments["interval"],
-        all_periods=options.all_periods or arguments.get("all_periods", False),
-    )
+    intervals = {name: getattr(options, name) or arguments[name] for name in ("level", "interval", "all_periods")}
+    counts = evidence.counts_of_all(**options.subset("period", "by"), **intervals)
     selected = CountsOfRules(tuple(each for each in counts.of_rules if each.event in events), counts.roles)
     tables = CountTables.of(selected, options.compare or (), options.compare_periods or ())
     if record["summary"].get("rule_error") is not None:

@@ -10,7 +10,7 @@ import platform
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import corefsample
 from corefsample.documents._faults import Rejected
@@ -30,8 +30,7 @@ _VERSIONS = ("numpy", "numba", "scipy", "pandas", "pyarrow", "matplotlib")
 
 def checksums(paths: Sequence[str]) -> list[dict[str, Any]]:
     """Describe each input: path, size in bytes and SHA-256, or the entity tag of a URL; see `Source.to_record`."""
-    records = {path: Source.of(path).to_record() for path in paths}
-    return [records[path] for path in paths]
+    return [Source.of(path).to_record() for path in paths]
 
 
 def run_record(
@@ -203,8 +202,8 @@ def save_pictures(pictures: Mapping[str, Callable[[], Figure | SubFigure]], file
 class RunFolder(OutputFolder):
     """Collects the files of an events run: see `OutputFolder`."""
 
-    RECORD: ClassVar[str] = "run.json"
-    FILES: ClassVar[frozenset[str]] = frozenset(
+    RECORD = "run.json"
+    FILES = frozenset(
         [
             *(f"{name}.csv" for name in ("counts", "totals", "evidence", "near_half", "events")),
             *(f"{name}comparisons.csv" for name in ("", "period_")),
@@ -214,14 +213,14 @@ class RunFolder(OutputFolder):
             *("quarantine.jsonl", RECORD),
         ]
     )
-    STORES: ClassVar[frozenset[str]] = frozenset(["parts"])
+    STORES = frozenset(["parts"])
 
 
 class CalibrationFolder(OutputFolder):
     """Tables and pictures of `corefsample calibrate`."""
 
-    RECORD: ClassVar[str] = "calibration.json"
-    FILES: ClassVar[frozenset[str]] = frozenset(
+    RECORD = "calibration.json"
+    FILES = frozenset(
         [
             *(RECORD, "quarantine.jsonl", "calibration.csv", "calibration.parquet", "reliability.csv"),
             *picture_files("reliability", "reliability_by_kind"),
