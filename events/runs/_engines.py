@@ -173,7 +173,7 @@ class Engine:
                 else:
                     try:
                         with _interrupts_later():
-                            future = executor.submit(_computed, part)
+                            future = executor.submit(part.compute)
                     except BrokenProcessPool as error:  # results that were computed before are completed first
                         future.set_exception(error)
                 waiting.append((part, future))
@@ -183,11 +183,6 @@ class Engine:
             while waiting:
                 complete_oldest()
         return completed
-
-
-def _computed(part: Part) -> StoredPart:
-    """Compute a part in a worker."""
-    return part.compute()
 
 
 # An executor, None for this process; the number of parts that it can compute at the same time; whether it works (false

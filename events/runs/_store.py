@@ -100,11 +100,6 @@ class Source:
         return source
 
     @property
-    def is_remembered(self) -> bool:
-        """True if a file of this size and time need not be read again."""
-        return _checksums_so_far.get(self.absolute) == self.remembered
-
-    @property
     def remembered(self) -> list[Any]:
         """Size, time of change and checksum."""
         return [self.n_bytes, self.changed, self.fingerprint]
@@ -230,7 +225,8 @@ class PartStore:
         """Describe input files and save their checksums, so that a file of the same size and time is not read again."""
         remembered = read_sealed(self.path / _SOURCES) or {}
         sources = [Source.of(path, remembered) for path in paths]
-        checksums = {each.absolute: each.remembered for each in sources if each.is_remembered}
+        pairs = [(each.absolute, each.remembered) for each in sources]
+        checksums = {path: value for path, value in pairs if _checksums_so_far.get(path) == value}
         if not checksums.items() <= remembered.items():
             write_sealed(self.path / _SOURCES, {**remembered, **checksums})
         return sources
