@@ -7,7 +7,7 @@ import msgspec
 
 from corefsample.errors import InputError, did_you_mean
 from corefsample.files._paths import PathLike
-from corefsample.files._reading import read_whole
+from corefsample.files._reading import one_line, read_whole
 
 T = TypeVar("T")
 _MOST_MIB = 8  # limit of a file's size; parsed YAML takes a hundred times more memory, and a lexicon has 50 kB
@@ -55,13 +55,9 @@ def read_yaml(source: str, data: bytes) -> object:
         return yaml.load(data, loader)
     except yaml.MarkedYAMLError as error:
         location = f"{source}: line {error.problem_mark.line + 1}" if error.problem_mark else source
-        raise InputError(f"must be YAML, got: {_one_line(error.problem or error.context)}", place=location) from None
+        raise InputError(f"must be YAML, got: {error.problem or error.context}", place=location) from None
     except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: an impossible date such as 1999-02-30
-        raise InputError(f"must be YAML in UTF-8, got: {_one_line(error)}", place=source) from None
-
-
-def _one_line(value: object) -> str:
-    return " ".join(str(value).split())
+        raise InputError(f"must be YAML in UTF-8, got: {one_line(error)}", place=source) from None
 
 
 def _fields_at(kind: Any, path: str) -> list[str]:

@@ -18,7 +18,7 @@ from corefsample import _checks
 from corefsample._arrays import Bools, Floats, Ints, Ints32, pd
 from corefsample.errors import CorefsampleError, InputError, ParameterError, did_you_mean, shown
 from corefsample.files._paths import PathLike
-from corefsample.files._reading import sha256
+from corefsample.files._reading import one_line, sha256
 from events.counts._evidence import Evidence, read_evidence
 from events.counts._run_tables import run_table, verified_record
 from events.evidence._columns import NO_PERIOD, Calendar
@@ -404,8 +404,7 @@ def as_written(subject: str, location: str) -> Iterator[None]:
     except CorefsampleError:
         raise
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
-        reason = " ".join(str(error).split())
-        raise InputError(f"{subject} must be as it was written, got: {reason}", place=location) from None
+        raise InputError(f"{subject} must be as it was written, got: {one_line(error)}", place=location) from None
 
 
 def read_text_table(path: PathLike, required: Sequence[str]) -> pd.DataFrame:
@@ -422,8 +421,7 @@ def read_text_table(path: PathLike, required: Sequence[str]) -> pd.DataFrame:
     except OSError as error:
         raise InputError(f"file must be readable, got: {error.strerror}", place=table_path) from None
     except (ValueError, pd.errors.ParserError) as error:
-        message = " ".join(str(error).split())
-        raise InputError(f"file must be CSV in UTF-8, got: {message}", place=table_path) from None
+        raise InputError(f"file must be CSV in UTF-8, got: {one_line(error)}", place=table_path) from None
     for name in required:
         if name not in table:
             columns = shown(", ".join(table.columns))

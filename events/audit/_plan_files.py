@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from corefsample import _checks
-from corefsample._arrays import Bools, Floats, pd
+from corefsample._arrays import Floats, pd
 from corefsample.errors import InputError, ParameterError, ParameterHint
 from corefsample.files._atomic import new_file, unescaped, write_csv, write_json
 from corefsample.files._paths import PathLike
@@ -167,9 +167,7 @@ def proxy_columns(names: Sequence[str], frame: audit_frame.AuditFrame, table: Pa
     proxies: dict[str, Floats] = {}
     for name in names:
         texts = document_column(name, frame, table, parameter="proxies")
-        p = audit_frame.numbers_of(texts.map(lambda text: words.get(text.strip().lower(), text)))
-        rule = f"{name} must be yes, no or a number in [0, 1]"
-        proxies[name] = _checked(p, (p >= 0.0) & (p <= 1.0), rule, texts, frame, table or frame.source["path"])
+        proxies[name] = audit_frame.numbers_of(texts.map(lambda text: words.get(text.strip().lower(), text)))
     return proxies
 
 
@@ -186,19 +184,14 @@ def numeric_columns(path: PathLike, frame: audit_frame.AuditFrame) -> dict[str, 
         raise InputError("table must have a column beside doc_id, got none", place=str(path))
     columns: dict[str, Floats] = {}
     for name in table.columns:
-        values, rule = audit_frame.numbers_of(table[name]), f"{name} must be a number for every document"
-        columns[f"column {name}"] = _checked(values, np.isfinite(values), rule, table[name], frame, path)
+        columns[f"column {name}"] = values = audit_frame.numbers_of(table[name])
+        if not np.isfinite(values).all():
+            row = int(np.argmin(np.isfinite(values)))
+            location = f"{path}: doc_id {frame.doc_ids[row]!r}"
+            raise InputError(
+                f"{name} must be a number for every document, got {table[name].iloc[row]!r}", place=location
+            )
     return columns
-
-
-def _checked(
-    values: Floats, is_valid: Bools, rule: str, texts: pd.Series, frame: audit_frame.AuditFrame, path: PathLike
-) -> Floats:
-    """Return the values of documents, or raise an InputError with the first text that is not valid."""
-    if not is_valid.all():
-        row = int(np.argmin(is_valid))
-        raise InputError(f"{rule}, got {texts.iloc[row]!r}", place=f"{path}: doc_id {frame.doc_ids[row]!r}")
-    return values
 
 
 # --- what was learned --------------------------------------------------------------------------------------

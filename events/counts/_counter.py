@@ -175,6 +175,7 @@ class EventCounter(Evidence):
             self._finder = RuleFinder(matcher, rules.outcomes, **sampling, has_coreference=has_coreference)
             self._acceptance = Acceptance(needs=(*dated, "tokens"), language=rules.language)
             self._is_threaded, self._text = True, ", ".join(map(repr, rules.rules))
+            has_stand_ins = bool(rules.lexicon.members or rules.lexicon.state_nouns)
             settings = EvidenceSettings(
                 rules.columns,
                 period=period,
@@ -182,7 +183,7 @@ class EventCounter(Evidence):
                 kinds=rules.lexicon.kinds,
                 outcomes=rules.actors_of_outcomes,
                 has_defaults=any(
-                    rule.defaults or (rule.distinct_actors and rule.stands_for and rules.lexicon.has_stand_ins)
+                    rule.defaults or (rule.distinct_actors and rule.stands_for and has_stand_ins)
                     for rule in rules.rules
                 ),
                 **sampling,

@@ -139,19 +139,6 @@ class Evidence:
         of_rules = (EventCounts(arrays, event, by, level, interval) for event in self.settings.columns)
         return CountsOfRules(tuple(of_rules), self.settings.roles)
 
-    def to_frame(self, *, level: float = 0.95, interval: Interval = "quantile") -> pd.DataFrame:
-        """Table of the counts of all rules, as in the file counts.csv of the command `corefsample events`.
-
-        The table has the columns of `EventCounts.to_frame` and a column for each role of any rule, which is empty in
-        the rows of rules without this role.
-
-        Parameters
-        ----------
-        level, interval
-            Probability of each credible interval, in (0, 1), and kind of interval: see `EventCounts`.
-        """
-        return self.counts_of_all(level=level, interval=interval).to_frame()
-
     def evidence(self) -> pd.DataFrame:
         """Table of evidence, one row for each document and event with P > 0: see `evidence_schema`.
 

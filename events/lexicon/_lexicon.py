@@ -219,11 +219,6 @@ class Lexicon:
         codes = (code for code, kind in self.kinds.items() if kind in self.inner and OF not in code)
         return frozenset(codes) if self.inner else frozenset()
 
-    @property
-    def has_stand_ins(self) -> bool:
-        """Whether any word can stand for an actor that a text names elsewhere."""
-        return bool(self.members or self.state_nouns)
-
     def countable(self, codes: Collection[str], kinds: Collection[str] | None = None) -> tuple[str, ...]:
         """Codes as which an entity counts that is described as the actors `codes`, sorted.
 

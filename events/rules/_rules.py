@@ -208,11 +208,6 @@ class Rule:
         return ", ".join([*sorted(lemmas), *sorted(phrases)])
 
     @property
-    def lemmas(self) -> frozenset[str]:
-        """Lemmas of the triggers of one word of all frames."""
-        return frozenset[str]().union(*(frame.lemmas for frame in self.frames))
-
-    @property
     def upos(self) -> frozenset[str]:
         """Parts of speech of the triggers of all frames."""
         return frozenset[str]().union(*(frame.upos for frame in self.frames))

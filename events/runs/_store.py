@@ -210,12 +210,12 @@ class PartStore:
                 shutil.rmtree(entry, ignore_errors=True)
 
     def remove(self) -> None:
-        """Remove the store of a run whose output is complete."""
-        shutil.rmtree(self.path)
-
-    def n_complete(self) -> int:
-        """Number of parts that have a record and at least one document; their files are not verified."""
-        return sum(bool(record["documents"]) for record in self.records())
+        """Remove the store of a run whose output is complete, even if an interrupt arrives during the removal."""
+        try:
+            shutil.rmtree(self.path)
+        except BaseException:
+            shutil.rmtree(self.path, ignore_errors=True)
+            raise
 
     def records(self) -> Iterator[dict[str, Any]]:
         """Yield the records of complete parts."""
@@ -362,7 +362,7 @@ def opened_store(path: Path, out: str) -> Iterator[PartStore]:
                     with _output_errors(path, out):
                         yield store
                 except BaseException as error:
-                    n_complete = store.n_complete()
+                    n_complete = sum(bool(record["documents"]) for record in store.records())
                     if not n_complete:
                         shutil.rmtree(path, ignore_errors=True)
                         raise

@@ -95,7 +95,7 @@ def test_an_outlying_date_is_rejected_with_its_document_and_not_counted() -> Non
 
 
 def tables(counter: EventCounter) -> list[Any]:
-    return [counter.to_frame(), counter.evidence(), counter.near_half(3), counter.all_documents()]
+    return [counter.counts_of_all().to_frame(), counter.evidence(), counter.near_half(3), counter.all_documents()]
 
 
 def assert_same(counter: EventCounter, other: EventCounter) -> None:
@@ -301,7 +301,7 @@ def test_without_coreference_every_mention_is_an_entity_of_its_own(tmp_path: Pat
     for name, given, coreference in (("a", rows, "none"), ("b", bare, "scored"), ("c", rows, "scored")):
         counter = EventCounter(coreference=coreference, n_samples=50)  # type: ignore[arg-type]
         counter.update(read_documents(er.write_lines(tmp_path / f"{name}.jsonl", given)))
-        tables.append(counter.to_frame())
+        tables.append(counter.counts_of_all().to_frame())
     pd.testing.assert_frame_equal(tables[0], tables[1])
     assert not tables[0].equals(tables[2])
     with error(ParameterError, "other"):

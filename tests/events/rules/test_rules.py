@@ -55,7 +55,7 @@ def test_a_shipped_rule_has_three_presets_and_its_examples_pass(name: str) -> No
 def test_paper_is_its_sentence_and_no_more() -> None:
     rule = load_rules(preset="paper")
     assert (rule.name, rule.preset, rule.event) == ("attack", "paper", ("agent",))
-    assert (rule.lemmas, rule.upos) == (frozenset({"attack"}), frozenset({"VERB"}))
+    assert [(frame.lemmas, frame.upos) for frame in rule.frames] == [({"attack"}, {"VERB"})]
     assert rule.described["ud2"] == ("", ">amod", ">nmod*")
     assert paths_of(rule)["ud2"] == (">nsubj", ">obl:agent", "[passive]>obl[case=by]")
     assert paths_of(rule)["clearnlp"] == (">nsubj", ">agent>pobj")
