@@ -286,7 +286,7 @@ def checked_proxies(proxies: Mapping[str, np.typing.ArrayLike] | None, frame: Au
             raise ParameterError(f"{rule}, got {len(p)} of {name}", parameter="proxies")
         wrong = np.flatnonzero(~((p >= 0.0) & (p <= 1.0)))
         if wrong.size:
-            rule = f"{name} must lie in [0, 1] for every document"
+            rule = f"{name} must be yes, no or a number in [0, 1] for every document"
             doc_id = frame.doc_ids[wrong[0]]
             raise ParameterError(f"{rule}, got {p[wrong[0]]:g} for {doc_id!r}", parameter="proxies")
         checked[name] = p

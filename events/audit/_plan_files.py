@@ -158,10 +158,7 @@ def document_column(
 def proxy_columns(names: Sequence[str], frame: audit_frame.AuditFrame, table: PathLike | None) -> dict[str, Floats]:
     """Probabilities of other models in columns of a table, or of the CSV file with P; yes is 1, and no is 0.
 
-    Raises
-    ------
-    InputError
-        If a value is neither yes, no nor a number in [0, 1].
+    Other texts that are no number are NaN: see `events.audit._plan.checked_proxies`.
     """
     words = {**dict.fromkeys(YES_WORDS, "1"), **dict.fromkeys(NO_WORDS, "0")}
     proxies: dict[str, Floats] = {}
@@ -187,10 +184,8 @@ def numeric_columns(path: PathLike, frame: audit_frame.AuditFrame) -> dict[str, 
         columns[f"column {name}"] = values = audit_frame.numbers_of(table[name])
         if not np.isfinite(values).all():
             row = int(np.argmin(np.isfinite(values)))
-            location = f"{path}: doc_id {frame.doc_ids[row]!r}"
-            raise InputError(
-                f"{name} must be a number for every document, got {table[name].iloc[row]!r}", place=location
-            )
+            rule = f"{name} must be a number for every document, got {table[name].iloc[row]!r}"
+            raise InputError(rule, place=f"{path}: doc_id {frame.doc_ids[row]!r}")
     return columns
 
 
