@@ -23,9 +23,7 @@ from events.runs import _run_options as run_options
 
 
 @shared.declared
-class RunOptions(
-    shared.Pictures, shared.Overwrite, run_options.ReadingOptions, run_options.CountOptions, shared.EngineOptions
-):
+class RunOptions(run_options.ReadingOptions, run_options.EventsOptions):
     """Options of reading, scoring and counting, and the folder of the run.
 
     Attributes
@@ -36,7 +34,6 @@ class RunOptions(
         Trained model to score with. [default: the English one in the package]
     """
 
-    out: str = shared.option(metavar="FOLDER")
     model: str | None = shared.option(default=None, metavar="FILE")
 
     @property
@@ -47,7 +44,7 @@ class RunOptions(
     @property
     def written(self) -> tuple[str, ...]:
         """See `events._options.EngineOptions`."""
-        return *run_options.files_of_run(self.out), f"{glob.escape(self.scored)}*"
+        return *super().written, f"{glob.escape(self.scored)}*"
 
 
 def run_run(inputs: Inputs, options: RunOptions, *, on_progress: shared.Progress | None = None) -> Summary:

@@ -127,11 +127,6 @@ class CountOptions(
         return (self.rule,) if isinstance(self.rule, str) else tuple(self.rule)
 
 
-def files_of_run(out: str) -> tuple[str, ...]:
-    """Folder of the parts of a run, its record, and a pattern of all its files."""
-    return os.path.join(out, "parts"), os.path.join(out, "run.json"), glob.escape(out)
-
-
 @declared
 class EventsOptions(shared.Pictures, shared.Overwrite, CountOptions, shared.EngineOptions):
     """Options of counting events, and of the folder in which the results are written.
@@ -147,7 +142,7 @@ class EventsOptions(shared.Pictures, shared.Overwrite, CountOptions, shared.Engi
     @property
     def written(self) -> tuple[str, ...]:
         """See `events._options.EngineOptions`."""
-        return files_of_run(self.out)
+        return os.path.join(self.out, "parts"), os.path.join(self.out, "run.json"), glob.escape(self.out)
 
 
 @declared
