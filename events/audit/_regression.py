@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from corefsample import InputError, ParameterError, _checks
+from corefsample import InputError, _checks
 from corefsample._arrays import Floats, HtmlTable, Ints, pd
 from events.audit._audit_frame import event_and_actor
 from events.audit._model_totals import HALF_OF_PROXIES, StratumErrors, combined_probability
@@ -100,13 +100,13 @@ def regress_counts(
     Raises
     ------
     ParameterError
-        If `plan`, `labels` or `covariates` has another type, no column of the covariates says which documents belong to
-        a unit, the columns `event` and `actor` do not distinguish the targets of the plan, `outcome` is unknown, or
-        `level` is outside (0, 1).
+        If `plan`, `labels` or `covariates` has another type, `outcome` is unknown, or `level` is outside (0, 1).
     InputError
-        If units repeat, a covariate is not a number, a unit has no documents but needs some, all units have none, there
-        are too few units for the coefficients, covariates are collinear, a coefficient depends on one unit alone, a
-        stratum has no label of yes or no, or too few labels are positive for a logarithmic rate.
+        If no column of the covariates says which documents belong to a unit, the columns `event` and `actor` do not
+        distinguish the targets of the plan, units repeat, a covariate is not a number, a unit has no documents but
+        needs some, all units have none, there are too few units for the coefficients, covariates are collinear, a
+        coefficient depends on one unit alone, a stratum has no label of yes or no, or too few labels are positive for a
+        logarithmic rate.
 
     References
     ----------
@@ -172,12 +172,12 @@ def _design(plan: AuditPlan, covariates: pd.DataFrame) -> tuple[pd.DataFrame, Fl
     names = ("period", "event", "actor", *plan.frame.properties)
     keys = [name for name in covariates if name in names]
     if not keys:
-        rule = f"must have a column that names the documents of a unit, one of {', '.join(names)}"
-        raise ParameterError(f"{rule}, got {', '.join(map(str, covariates))}", parameter="covariates")
+        rule = f"covariates must have a column that names the documents of a unit, one of {', '.join(names)}"
+        raise InputError(f"{rule}, got {', '.join(map(str, covariates))}")
     pairs = [event_and_actor(plan.frame, name) for name in plan.frame.targets]
     if len({("event" in keys and event, "actor" in keys and actor) for event, actor in pairs}) < len(pairs):
-        rule = "must have a column actor or event where the plan has several of them"
-        raise ParameterError(f"{rule}, got {', '.join(keys)}", parameter="covariates")
+        rule = "covariates must have a column actor or event where the plan has several of them"
+        raise InputError(f"{rule}, got {', '.join(keys)}")
     units = covariates[keys].astype(str).reset_index(drop=True)
     repeated = units[units.duplicated()]
     if len(repeated):

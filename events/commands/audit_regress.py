@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from corefsample._arrays import pd
-from corefsample.errors import InputError, ParameterError
+from corefsample.errors import InputError
 from corefsample.files._paths import PathLike
 from events import _options as shared, audit
 from events._summary import Summary, Table, counted, existing_files
@@ -91,10 +91,6 @@ def run_audit_regress(source: PathLike, sheets: Sequence[PathLike], options: Aud
         result = audit.regress_counts(plan, labels, covariates, learned=learned, **options.subset("outcome", "level"))
     except InputError as error:
         raise error.at(options.table) from None
-    except ParameterError as error:
-        if error.parameter != "covariates":
-            raise
-        raise error.as_input_error(options.table) from None
     folder = plan_folder if options.out is None else Path(options.out)
     of_units = covariates.drop(columns=list(result.units), errors="ignore").reset_index(drop=True)
     units = pd.concat([result.units, of_units], axis=1)

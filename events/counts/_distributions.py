@@ -19,7 +19,6 @@ from events.counts._evidence import read_evidence
 from events.counts._occurrences import indices
 from events.counts._run_tables import verified_record
 from events.evidence._columns import ACTOR, TIMESTAMP, EventKey
-from events.rules._format import ANYBODY
 
 if TYPE_CHECKING:
     from xarray import DataTree
@@ -131,33 +130,31 @@ def read_count_posterior(
     actor, period
         Code of the actor and label of the period, as in a row of the run's table of counts.
     event
-        Name of the rule; required if several rules of the run have counts of this actor.
+        Name of the rule; required if the run has counts of several rules.
 
     Raises
     ------
     InputError
         If one of the files is missing in the folder, or damaged.
     ParameterError
-        If no rule of the run has a count of the actor, the counts have no such period, or several rules have counts of
-        the actor and `event` is None.
+        If the actor cannot be counted, the counts have no such period, `event` has no counts, or `event` is None and
+        several events have counts.
     """
     arguments = verified_record(_checks.path("run", run))["arguments"]
-    of_rules = read_evidence(run).counts_of_all(level=arguments["level"], interval=arguments["interval"]).of_rules
-    codes = tuple(filter(None, EventKey.of(actor)))
-    matching = [
-        (counts, key)
-        for counts in of_rules
-        for key in counts.events()
-        if event in (None, counts.event) and (tuple(filter(None, key)) == codes or (not key and codes == (ANYBODY,)))
-    ]
-    if not matching:
-        raise ParameterError(
-            f"must be in a row of the counts, got {actor!r}", parameter="actor and period", place=os.fspath(run)
-        )
-    if len(matching) > 1:
-        names = ", ".join(counts.event for counts, _ in matching)
-        raise ParameterError(f"must be one of {names}, got none", parameter="event", place=os.fspath(run))
-    return count_posterior(matching[0][0], matching[0][1].name, period)
+    settings = {name: arguments[name] for name in ("level", "interval")}
+    return count_posterior(_counts_of_event(run, event, **settings), EventKey.of(actor).name, period)
+
+
+def _counts_of_event(run: str | os.PathLike[str], event: str | None, **settings: Any) -> EventCounts:
+    """Counts of a rule of a run, by default of the only one that has counts."""
+    of_rules = read_evidence(run).counts_of_all(**settings).of_rules
+    with_evidence = [counts for counts in of_rules if counts.events()]
+    named = [counts for counts in with_evidence if event in (None, counts.event)]
+    if len(named) != 1 and (event is not None or named):
+        shown = "none" if event is None else repr(event)
+        names = ", ".join(sorted(counts.event for counts in with_evidence))
+        raise ParameterError(f"must be one of {names}, got {shown}", parameter="event")
+    return named[0] if named else of_rules[0]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -356,11 +353,4 @@ def read_count_samples(
     >>> before, after = (samples.periods.index(period) for period in ("1999Q1", "1999Q2"))  # doctest: +SKIP
     >>> (samples.counts[:, 0, after] > samples.counts[:, 0, before]).mean()  # doctest: +SKIP
     """
-    of_rules = read_evidence(run).counts_of_all().of_rules
-    with_evidence = [counts for counts in of_rules if counts.events()]
-    named = [counts for counts in with_evidence if event in (None, counts.event)]
-    if len(named) != 1 and (event is not None or named):
-        shown = "none" if event is None else repr(event)
-        names = ", ".join(sorted(counts.event for counts in with_evidence))
-        raise ParameterError(f"must be one of {names}, got {shown}", parameter="event")
-    return count_samples(named[0] if named else of_rules[0], actors)
+    return count_samples(_counts_of_event(run, event), actors)

@@ -15,7 +15,7 @@ from scipy.optimize import minimize
 from scipy.stats import norm, t as student
 from tolerance import plausible_counts, plausible_means
 
-from corefsample import InputError, ParameterError
+from corefsample import InputError
 from corefsample._arrays import Bools, Ints
 from corefsample.errors import CorefsampleError
 from events.audit import AuditFrame, plan_audit, regress_counts
@@ -165,7 +165,7 @@ def test_units_are_actors_in_periods() -> None:
     column: dict[str, Ints] = {"USA": values[:, 0], "IRQ": values[:, 1]}
     assert units["estimate"].tolist() == pytest.approx([column[actor][years == year].sum() for year, actor in keys])
     for change in ({"event": "attack"}, {}):  # both actors are of one event
-        with error(ParameterError, "covariates"):
+        with error(InputError):
             regress_counts(plan, labels, covariates.drop(columns="actor").assign(**change))
 
 
@@ -184,9 +184,7 @@ def test_tables_of_covariates_that_break_a_rule_are_rejected(change: dict[str, A
     plan = plan_audit(frame, 100)
     with pytest.raises(kind):
         regress_counts(plan, true_labels(plan, truth), covariates.assign(**change), outcome="share")
-    with error(ParameterError, "covariates"):
-        regress_counts(plan, true_labels(plan, truth), covariates[["z"]])
-    for table in (covariates[:2], covariates.assign(period=[f"unit {k}" for k in range(30)])):
+    for table in (covariates[["z"]], covariates[:2], covariates.assign(period=[f"unit {k}" for k in range(30)])):
         with pytest.raises(InputError):
             regress_counts(plan, true_labels(plan, truth), table)
 
