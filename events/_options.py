@@ -331,10 +331,13 @@ class PlanOfLabels(Options):
         Folder of the plan. [default: that of the first sheet]
     rounds
         Number of rounds, from the first, whose sheets are read; later rounds count as not drawn. [default: all rounds]
+    level
+        Level of the confidence intervals.
     """
 
     plan: str | None = option(default=None, metavar="FOLDER")
     rounds: int | None = option(default=None, at_least=1)
+    level: float = option(default=0.95, above=0.0, below=1.0)
 
 
 @declared

@@ -229,7 +229,7 @@ def event_and_actor(frame: AuditFrame, name: str) -> tuple[str, str]:
 
 NO_ACTOR = ""  # in a table of scores: the row of a document without an actor
 _REQUIRED = ("doc_id", "date", "probability")
-_LISTS = ["events", "actors", "probabilities"]
+PROBABILITY_LISTS = ["events", "actors", "probabilities"]  # columns of the documents of a run
 
 
 def source_frame(source: PathLike, actors: Sequence[str] | None, period: str) -> AuditFrame:
@@ -265,7 +265,10 @@ def read_run_documents(run: PathLike, actors: Sequence[str] | None = None) -> Au
         raise InputError(rule, place=str(folder), hint="`corefsample events` makes one")
     record, documents = verified_record(folder), run_table(run, "all_documents")
     properties = documents.columns.difference([*ALL_DOCUMENTS_SCHEMA.names, "event"], sort=False)
-    event, rows = run_event(record), documents[_LISTS].explode(_LISTS).dropna().reset_index(names="row")
+    event, rows = (
+        run_event(record),
+        documents[PROBABILITY_LISTS].explode(PROBABILITY_LISTS).dropna().reset_index(names="row"),
+    )
     evidence = read_evidence(run)
     rows = pd.concat([rows.assign(classes=NEITHER), _cooccurrences(evidence, documents["doc_id"])], ignore_index=True)
     rows = rows.groupby(["row", "events", "actors"], as_index=False).agg({"probabilities": "max", "classes": "min"})
@@ -323,7 +326,7 @@ def _cooccurrences(evidence: Evidence, doc_ids: pd.Series) -> pd.DataFrame:
             codes = rows.loc[rows["event"] == event, list(columns)].fillna("").replace("", "-")
             rows.loc[codes.index, "actors"] = codes.agg(">".join, axis=1)
     classes = rows.assign(events=rows["event"], classes=_class_numbers(rows["cooccurrence"]), probabilities=0.0)
-    table = classes[["row", *_LISTS, "classes"]]
+    table = classes[["row", *PROBABILITY_LISTS, "classes"]]
     both: pd.DataFrame = pd.concat([table, table.assign(actors=ANYBODY)])
     return both
 

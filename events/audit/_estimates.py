@@ -4,6 +4,7 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
@@ -165,11 +166,8 @@ def estimate_counts(
             name: model_totals.combined_probability(plan, labels, t, all_proxies)
             for t, name in enumerate(plan.frame.targets)
         }
-        totals.append(
-            model_totals.learned_totals(
-                plan, labels, combined, level, assumption="proxies", half=model_totals.HALF_OF_PROXIES
-            )
-        )
+        of_proxies: dict[str, Any] = {"assumption": "proxies", "half": model_totals.HALF_OF_PROXIES}
+        totals.append(model_totals.learned_totals(plan, labels, combined, level, **of_proxies))
     return AuditEstimate(
         pd.DataFrame(counts),
         model_quality(plan, labels, level, method),

@@ -16,7 +16,7 @@ import numpy as np
 from corefsample import InputError, _checks
 from corefsample._arrays import Bools, Floats, HtmlTable, Ints, Ints8, pd
 from corefsample.files._paths import PathLike
-from events.audit._audit_frame import RULES, AuditFrame, event_and_actor
+from events.audit._audit_frame import PROBABILITY_LISTS, RULES, AuditFrame, event_and_actor
 from events.audit._model_totals import HALF, N_DRAWS, N_FOLDS, StratumErrors, made_folds
 from events.audit._plan import AuditPlan
 from events.audit._sheets import MISSING, NO, UNSURE, YES, SheetLabels
@@ -26,7 +26,7 @@ from events.counts._credible_intervals import quantile_interval
 from events.counts._evidence import read_evidence
 from events.rule_error._counts import central_interval, unlabelled_yes
 from events.rule_error._model import CLASSES, RuleErrorModel, reference_model
-from events.rules._format import ANYBODY
+from events.rules._format import ANYBODY, NOBODY
 
 ASSUMPTION = (
     "Learned counts assume that labels of documents with the same features say yes equally often in all periods."
@@ -34,10 +34,8 @@ ASSUMPTION = (
 LEAST_LABELS = 2  # of yes, and of no
 ENOUGH_LABELS = 8  # of both, for more than a recalibration
 PROBABILITY = ("logit of P", "P above 0")
-NOBODY = "-"
 _PENALTIES = {"recalibrated": (0.3, 3.0, 30.0), "regression": (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)}
 _MOST_TARGETS = 20  # of which each has a feature
-_LISTS = ["events", "actors", "probabilities"]
 
 
 # --- features ----------------------------------------------------------------------------------------------
@@ -105,7 +103,7 @@ class RunFeatures:
         p_by_default = p * evidence["filled"].isin(["default", "both"]) if "filled" in evidence else 0.0 * p
         evidence = evidence.assign(actor=actors, n_triggers=n_triggers, p_by_default=p_by_default)
         self._events = tuple(dict.fromkeys(frame.event.split(RULES)))
-        self._documents, self._p = documents, documents[_LISTS].explode(_LISTS).dropna()
+        self._documents, self._p = documents, documents[PROBABILITY_LISTS].explode(PROBABILITY_LISTS).dropna()
         texts = documents["triggers"].explode().dropna().astype(str)
         self._triggers = texts.str.extract(r"^(?P<event>.*?)(?:: (?P<conditions>.*))?$").fillna("")
         self._evidence = evidence.set_index(pd.Index(documents["doc_id"]).get_indexer(evidence["doc_id"]))

@@ -144,10 +144,8 @@ def learned_totals(
             continue
         answers = labels.labels[begun, target]
         if_no, if_yes = (
-            difference_total(
-                plan.stratum_of, rows, np.where(answers < UNSURE, answers, y), learned[name], level, half=half
-            )
-            for y in (0.0, 1.0)
+            difference_total(plan.stratum_of, rows, y, learned[name], level, half=half)
+            for y in (np.where(answers < UNSURE, answers, open_label) for open_label in (0.0, 1.0))
         )
         counts = len(plan.frame), int((answers < UNSURE).sum()), int((answers == YES).sum())
         interval = 0.5 * (if_no[0] + if_yes[0]), if_no[1], if_yes[2]

@@ -88,15 +88,14 @@ class AuditPlan(HtmlTable):
     @property
     def identity(self) -> str:
         """Twelve letters and digits that name the plan, of whatever round: see `plan_name`."""
+        first_round = self.frame.doc_ids[self.sample[self.round_of == 1]]
         identifying = {
             "source": self.frame.source["sha256"],
             "targets": self.frame.targets,
             "strata": [[stratum.name, stratum.n_documents] for stratum in self.strata],
             "first": self.rounds[0],
             "seed": self.seed,
-            "documents": hashlib.sha256(
-                "\n".join(self.frame.doc_ids[self.sample[self.round_of == 1]]).encode()
-            ).hexdigest(),
+            "documents": hashlib.sha256("\n".join(first_round).encode()).hexdigest(),
         }
         return plan_name(hashlib.sha256(json.dumps(identifying).encode()).hexdigest())
 

@@ -136,9 +136,8 @@ def read_document_table(path: PathLike, frame: audit_frame.AuditFrame, required:
         raise InputError(f"doc_id must be unique, got {repeated[0]!r} again", place=os.fspath(path))
     missing = frame.doc_ids[~pd.Index(frame.doc_ids).isin(rows.index)]
     if len(missing):
-        raise InputError(
-            f"table must have a row for every document, got none for {missing[0]!r}", place=os.fspath(path)
-        )
+        rule = "table must have a row for every document"
+        raise InputError(f"{rule}, got none for {missing[0]!r}", place=os.fspath(path))
     documents: pd.DataFrame = rows.reindex(frame.doc_ids.tolist())
     return documents
 

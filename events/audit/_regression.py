@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -14,7 +14,6 @@ from events.audit._plan import AuditPlan
 from events.audit._sheets import UNSURE, SheetLabels
 
 Outcome = Literal["count", "share", "log-rate"]
-OUTCOMES: tuple[Outcome, ...] = ("count", "share", "log-rate")
 INTERCEPT = "(intercept)"
 POWER = 0.8
 _COLUMNS = (
@@ -119,7 +118,7 @@ def regress_counts(
     _checks.instance("plan", plan, AuditPlan, hint="`plan_audit` makes one")
     _checks.instance("labels", labels, SheetLabels, hint="`read_sheets` reads them")
     _checks.instance("covariates", covariates, pd.DataFrame)
-    _checks.choice("outcome", outcome, OUTCOMES)
+    _checks.choice("outcome", outcome, get_args(Outcome))
     level = _checks.probability("level", level, below_one=True, above_zero=True)
     units, x = _design(plan, covariates)
     totals, learned = np.zeros((len(units), 5)), learned or {}
@@ -135,10 +134,7 @@ def regress_counts(
         outcomes = p.astype(np.float64)
         outcomes[rows] += (y - p[rows]) * (by_stratum.size / by_stratum.n)[strata[rows]]
         # The added variance is the one that labels without a surprise hide: see `StratumErrors`.
-        variances = (
-            (by_stratum.variance / by_stratum.size)[strata],
-            (by_stratum.added_variance / by_stratum.size)[strata],
-        )
+        variances = (np.stack([by_stratum.variance, by_stratum.added_variance]) / by_stratum.size)[:, strata]
         values = np.column_stack([np.ones(len(p)), outcomes, *variances, plan.frame.probability(target)])
         unit_of = _unit_of_documents(plan, units, target)
         np.add.at(totals, unit_of[unit_of >= 0], values[unit_of >= 0])

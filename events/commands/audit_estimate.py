@@ -57,7 +57,6 @@ class AuditEstimateOptions(shared.Pictures, shared.PlanOfLabels):
     """
 
     out: str | None = shared.option(default=None, metavar="FOLDER")
-    level: float = shared.option(default=0.95, above=0.0, below=1.0)
     method: Literal["mid-p", "exact"] = "mid-p"
     learned: str | None = shared.option(default=None, metavar="FOLDER")
     proxies: tuple[str, ...] = shared.option(default=(), flag="--proxy", metavar="NAME")

@@ -42,15 +42,12 @@ class AuditLearnOptions(shared.Seed, shared.Overwrite, shared.Pictures, shared.P
     table
         CSV file with the column doc_id, and with columns of numbers to learn from, such as another model's scores.
         [default: none]
-    level
-        Confidence level of the intervals.
     seed
         Seed of the random folds and draws.
     """
 
     out: str = shared.option(metavar="FOLDER")
     table: str | None = shared.option(default=None, metavar="FILE")
-    level: float = shared.option(default=0.95, above=0.0, below=1.0)
 
 
 class LearnedFolder(OutputFolder):

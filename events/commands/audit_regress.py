@@ -39,8 +39,6 @@ class AuditRegressOptions(shared.PlanOfLabels):
     outcome
         Quantity of a unit to explain: count, its documents with the event, or share, their share of its documents, by
         least squares; log-rate, the logarithm of that share, by Poisson regression.
-    level
-        Confidence level of the intervals.
     learned
         Folder of `corefsample audit learn`, whose P replaces the P of the plan. [default: P and proxies of the plan]
     out
@@ -49,7 +47,6 @@ class AuditRegressOptions(shared.PlanOfLabels):
 
     table: str = shared.option(metavar="FILE")
     outcome: Literal["count", "share", "log-rate"] = "count"
-    level: float = shared.option(default=0.95, above=0.0, below=1.0)
     learned: str | None = shared.option(default=None, metavar="FOLDER")
     out: str | None = shared.option(default=None, metavar="FOLDER")
 

@@ -36,9 +36,8 @@ def run_count(run: PathLike, options: CountAgainOptions) -> Summary:
     names["Periods"] = "period_comparisons.csv"
     shown: list[str | Table] = [f"{counted(result['n_documents'], 'document')} of {', '.join(result['events'])}."]
     if options.by:
-        shown.append(
-            f"Groups by {', '.join(options.by)}: {listed([each or '(none)' for each in result['groups']], _N_GROUPS)}."
-        )
+        groups = listed([each or "(none)" for each in result["groups"]], _N_GROUPS)
+        shown.append(f"Groups by {', '.join(options.by)}: {groups}.")
     totals = result["totals"]
     if totals.empty:
         shown.append(NO_EVENT)

@@ -126,9 +126,8 @@ def _one_each(options: RuleNewOptions, name: str) -> tuple[str | None, ...]:
     values: tuple[str, ...] = getattr(options, name)
     n_examples = len(options.example)
     if len(values) not in (0, 1, n_examples):
-        raise ParameterError(
-            f"must be one for all examples, or one for each of {n_examples}, got {len(values)}", parameter=name
-        )
+        rule = f"must be one for all examples, or one for each of {n_examples}, got {len(values)}"
+        raise ParameterError(rule, parameter=name)
     return values if len(values) == n_examples else (values or (None,)) * n_examples
 
 

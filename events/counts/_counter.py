@@ -31,7 +31,7 @@ from events.evidence._rule_set import RuleSet
 from events.lexicon._lexicon import Lexicon
 from events.matching._screening import RuleMatcher
 from events.matching._trigger_model import WORDS
-from events.rules._rules import FILLED, Filled, Rule
+from events.rules._rules import Filled, Rule
 
 Undated = Literal["reject", "keep"]
 Coreference = Literal["scored", "none"]
@@ -169,7 +169,7 @@ class EventCounter(Evidence):
         else:
             if not isinstance(rule, RuleSet):
                 rule = RuleSet.of(rule, lexicon, outcomes, triggers=triggers).with_examples()
-            _checks.choice("filled", filled, FILLED)
+            _checks.choice("filled", filled, get_args(Filled))
             rules = rule.only(filled)
             matcher = RuleMatcher(rules.rules, rules.lexicon, scheme)
             self._finder = RuleFinder(matcher, rules.outcomes, **sampling, has_coreference=has_coreference)
@@ -260,9 +260,8 @@ class EventCounter(Evidence):
         If a predicate or a rule raises an error, no document of its batch is counted, and none after it.
         """
         if isinstance(documents, (str, os.PathLike)) or not isinstance(documents, Iterable):
-            raise ParameterError(
-                f"must be ScoredDocuments, as read_documents yields them, got {shown(documents)}", parameter="documents"
-            )
+            rule = f"must be ScoredDocuments, as read_documents yields them, got {shown(documents)}"
+            raise ParameterError(rule, parameter="documents")
         if isinstance(documents, DocumentStream):
             batches = self._stream_batches(documents, frozenset(repeated))
         else:

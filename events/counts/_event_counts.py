@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -27,7 +27,6 @@ from events.evidence import _columns
 Interval = Literal["quantile", "hdi", "normal"]
 _CELL_COLUMNS = ("mean", "mean_mc_se", "sd", "lower", "upper", "one_best", "mean_named")  # columns
 _SAMPLED = 4096  # cells whose counts by sample are in memory at once
-INTERVALS: tuple[Interval, ...] = ("quantile", "hdi", "normal")
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -72,7 +71,7 @@ class EventCounts(HtmlTable):
 
     def __post_init__(self) -> None:
         _checks.probability("level", self.level, below_one=True, above_zero=True)
-        _checks.choice("interval", self.interval, INTERVALS)
+        _checks.choice("interval", self.interval, get_args(Interval))
         object.__setattr__(self, "cells", Cells(self.occurrences, self.event))
 
     @property
@@ -374,9 +373,8 @@ class EventCounts(HtmlTable):
                 compared = self._compared(pmf, least)
                 shares, ends = compared[:3], compared[3:]
                 rows.append((self.event, period.label, period.start, *values, *names, *shares, mean, *ends, self.level))
-        table = pd.DataFrame(
-            rows, columns=[*_columns.COMPARISON_COLUMNS[:3], *self.by, *_columns.COMPARISON_COLUMNS[3:]]
-        )
+        columns = [*_columns.COMPARISON_COLUMNS[:3], *self.by, *_columns.COMPARISON_COLUMNS[3:]]
+        table = pd.DataFrame(rows, columns=columns)
         return table.assign(period_start=np.array(table["period_start"].tolist(), _columns.TIMESTAMP))
 
     def _compared(self, pmf: Floats, least: int) -> list[float]:
@@ -595,11 +593,9 @@ class Cells:
         n_hits = np.sort(self._occurrences.n_hits[rows[~has_number]])
         pmf = np.empty(len(n_hits) + 1)
         poisson_binomial(n_hits / self._occurrences.settings.n_samples, pmf)
-        return (
-            np.convolve(pmf, credible_intervals.sum_pmf(self._occurrences.values(rows[has_number])))
-            if has_number.any()
-            else pmf
-        )
+        if not has_number.any():
+            return pmf
+        return np.convolve(pmf, credible_intervals.sum_pmf(self._occurrences.values(rows[has_number])))
 
     def sampled(self, positions: Ints, n: int) -> Ints32:
         """Counts by sample, summed over the cells with each position, -1 for none: int32 (n, n_samples)."""

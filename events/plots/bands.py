@@ -410,12 +410,8 @@ def actor_comparison(
     greater = (comparison[f"p_{name}_greater{rule}"].to_numpy() for name in ("first", "second"))
     ends = (next(greater), 0.0), (1.0 - next(greater), 1.0)
     for c, (title, (heights, baseline)) in enumerate(zip(titles.values(), ends, strict=True)):
-        look: dict[str, Any] = {
-            "facecolor": (plots.COLOURS[c], (0.75, 0.35)[c]),
-            "edgecolor": plots.COLOURS[c],
-            "linewidth": 0.0,
-        }
-        label = f"{title} has more"
+        label, colour = f"{title} has more", plots.COLOURS[c]
+        look: dict[str, Any] = {"facecolor": (colour, (0.75, 0.35)[c]), "edgecolor": colour, "linewidth": 0.0}
         below.stairs(heights, edges, baseline=baseline, fill=True, hatch=(None, "////")[c], label=label, **look)
     below.axhline(0.5, color="0.35", linewidth=0.8, linestyle=(0, (4, 2)))
     below.set(xlim=(edges[0], edges[-1]), ylim=(0.0, 1.0), ylabel="probability\n(white: as many)")
@@ -479,22 +475,15 @@ def count_bars(posterior: CountDistribution, *, ax: Axes | None = None, title: s
     kind = _INTERVALS.get(posterior.interval, posterior.interval)
     name = f"{100.0 * posterior.level:g}% {kind}: {lower:.4g} to {upper:.4g}"
     ax.plot([lower, upper], [1.06 * top] * 2, color="black", marker="|", markersize=9, label=name)
-    ax.axvline(
-        posterior.mean,
-        color=plots.COLOURS[0],
-        linestyle=(0, (4, 2)),
-        label=f"posterior mean: {posterior.mean:.3g}",
-    )
+    dashes: dict[str, Any] = {"color": plots.COLOURS[0], "linestyle": (0, (4, 2))}
+    ax.axvline(posterior.mean, label=f"posterior mean: {posterior.mean:.3g}", **dashes)
     triangle: dict[str, Any] = {"markersize": 9, "markeredgecolor": "white", "clip_on": False, "zorder": 4}
     ax.plot([one_best], [0.0], "v", color=plots.COLOURS[1], label=f"one best: {one_best}", **triangle)
     ax.set_xlim(min(-0.7, lower - 0.3), max(shown.size - 0.3, upper + 0.3, one_best + 0.7))
     ax.set_ylim(0.0, 1.14 * top)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
-    ax.set_title(
-        plots.legible(f"{posterior.actor}, {posterior.period}" if title is None else title),
-        loc="left",
-        fontsize=10,
-    )
+    title = f"{posterior.actor}, {posterior.period}" if title is None else title
+    ax.set_title(plots.legible(title), loc="left", fontsize=10)
     legend = {"fontsize": 9, "loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
     x_label = f"documents with an event, of {posterior.n_docs:,} in the period"
     return plots.finish_axes(ax, x_label, "probability", legend=legend)

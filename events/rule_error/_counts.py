@@ -325,9 +325,8 @@ def tables_with_error(
             names = [(event, str(pair[name].iloc[0]), *group) for name in ("first", "second")]
             drawn = joint_counts(tables, model, kinds, kin, names, seed=seed)
             first, second = (drawn[name].reindex(columns=pair["period"], fill_value=0).to_numpy() for name in names)
-            differences += [
-                _difference(each, row) for each, (_, row) in zip((first - second).T, pair.iterrows(), strict=True)
-            ]
+            of_rows = zip((first - second).T, pair.iterrows(), strict=True)
+            differences += [_difference(each, row) for each, (_, row) in of_rows]
         comparisons = comparisons.assign(**dict(zip(_OF_DIFFERENCE, np.reshape(differences, (-1, 6)).T, strict=True)))
     if periods is not None:
         periods = periods.assign(**dict(zip(_OF_DIFFERENCE, np.reshape(of_periods, (-1, 6)).T, strict=True)))

@@ -434,9 +434,7 @@ class RuleErrorModel:
         for k, cell in enumerate(cells):
             posterior = np.array([1.0 - self._uncovered, self._uncovered]) @ _components()
             posterior = posterior * self._neither.get((cell.corpus, cell.event), 1.0)
-            of_event = uniform[
-                :, 3 * n_cells + 2 + events.index(cell.event)
-            ]  # words of the rule are those of the event
+            of_event = uniform[:, 3 * n_cells + 2 + events.index(cell.event)]  # rules of an event share its words
             elsewhere = np.interp(of_event * posterior.sum(), posterior.cumsum() - 0.5 * posterior, LOGITS)
             missed = np.column_stack([misses[:, k], elsewhere + elsewhere_odds[k]])
             errors.append(RuleError(precision[:, k, 0], missed))

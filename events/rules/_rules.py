@@ -25,7 +25,6 @@ DEFAULT_PRESET = "asserted"
 BY_RULES = "rules"  # in place of a trigger model
 
 Filled = Literal["either", "named", "default"]
-FILLED: tuple[Filled, ...] = ("either", "named", "default")
 
 PathsByScheme = Mapping[str, tuple[str, ...]]
 

@@ -266,9 +266,8 @@ def _written_duplicates(documents: DocumentInputs, path: str) -> str | None:
 def _require_pipeline_for_text(documents: DocumentInputs, options: ScoringOptions) -> None:
     text, words = documents.first_of("news"), documents.first_of("scored", *ANNOTATED)
     if text is not None and options.pipeline is None:
-        raise ParameterError(
-            f"is required to parse the text of {text}", parameter="pipeline", hint="en_core_web_sm is one"
-        )
+        rule = f"is required to parse the text of {text}"
+        raise ParameterError(rule, parameter="pipeline", hint="en_core_web_sm is one")
     if text is not None and options.mentions == "annotated":
         raise ParameterError(f"must be 'parse' for text ({text}), got 'annotated'", parameter="mentions")
     if words is None or options.pipeline is None:

@@ -167,16 +167,14 @@ def _article(
         attacks = [_story.pick(uniform, by_main)]
         while len(attacks) < 4 and uniform() < 0.4:
             by_others = uniform() < 0.35
-            attacks.append(
-                _story.pick(uniform, _story.news_texts().other_attacks.splitlines() if by_others else by_main)
-            )
+            sentences = _story.news_texts().other_attacks.splitlines() if by_others else by_main
+            attacks.append(_story.pick(uniform, sentences))
     else:
         main = _story.pick(uniform, existing)
         # Two topics are twice as frequent as the others.
         frequent = ("markets", "politics")
-        topic = _story.pick(
-            uniform, [name for name in _story.news_texts().topics for _ in range(1 + (name in frequent))]
-        )
+        topics = [name for name in _story.news_texts().topics for _ in range(1 + (name in frequent))]
+        topic = _story.pick(uniform, topics)
         attacks = []
     others = [country for country in existing if country is not main]
     opponent = _story.pick(uniform, [country for country in others if country.code in main.opponents] or others)

@@ -11,7 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 import numpy as np
@@ -38,7 +38,7 @@ from events.audit._totals import METHODS
 from events.commands import EventsOptions
 from events.commands._screen import log_to_screen, print_summary
 from events.commands.demo import DemoOptions, run_demo
-from events.counts._event_counts import INTERVALS
+from events.counts._event_counts import Interval
 
 
 def program(*arguments: Any, **keywords: Any) -> subprocess.CompletedProcess[str]:
@@ -388,7 +388,7 @@ def test_the_examples_are_commands_that_parse(helped: Helped, words: tuple[str, 
 
 CLUSTERS = ("map", "sample", *LOSSES)
 CHOICES: dict[tuple[str, str], tuple[str, ...]] = {
-    ("events", "interval"): INTERVALS,
+    ("events", "interval"): get_args(Interval),
     ("events", "scheme"): scheme_names(),
     ("events", "uncertainty"): UNCERTAINTIES,
     ("score", "mentions"): ("annotated", "parse"),
