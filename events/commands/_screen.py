@@ -1,5 +1,7 @@
 """Printing of summaries, JSON, progress and errors."""
 
+from __future__ import annotations
+
 import datetime
 import json
 import logging
