@@ -156,13 +156,8 @@ def count_corpus(inputs: Inputs, options: EventsOptions, *, on_progress: Progres
             store.keep([*stored, *complete])
     for note in rules.notes(documents) if evidence.n_documents else ():
         logging.getLogger("corefsample.events").warning("%s", note)
-    return {**values, **_for_screen(tables, counts), "inputs": record["inputs"]}
-
-
-def _for_screen(tables: CountTables, counts: CountsOfRules) -> dict[str, Any]:
-    """Tables of counts, and a sentence on the documents outside their periods."""
     outside = counts.of_rules[0].occurrences.outside
-    return {"counts": tables.table, "totals": tables.totals, "outside": outside}
+    return {**values, "counts": tables.table, "totals": tables.totals, "outside": outside, "inputs": record["inputs"]}
 
 
 def _without_repeated(
@@ -268,7 +263,8 @@ def count_again(run: PathLike, options: CountAgainOptions) -> dict[str, Any]:
         arguments_of_count = {**dataclasses.asdict(options), "run": str(run)}
         more = {"summary": values, "files": folder.checksums()}
         folder.finish_record(sealed(run_record(arguments_of_count, [], started, **more)))
-    return {**values, **_for_screen(tables, selected), "compared_periods": tables.compared_periods}
+    shown = {"counts": tables.table, "totals": tables.totals, "compared_periods": tables.compared_periods}
+    return {**values, **shown, "outside": selected.of_rules[0].occurrences.outside}
 
 
 def _outcomes(arguments: dict[str, Any], evidence: Evidence, outcomes: Sequence[str]) -> tuple[Outcome, ...]:

@@ -143,6 +143,8 @@ def require_same(record: str, out: str, settings: Mapping[str, Any], paths: Sequ
     removed = [each["path"] for each in earlier["inputs"] if each["path"] not in paths]
     if different or removed:
         difference = f"another {different[0]}" if different else f"the input {removed[0]}, which is left out"
+        if different and different[0].isidentifier() and not isinstance(before[different[0]], dict):
+            difference = f"{different[0]} {before[different[0]]}, not {now.get(different[0])}"
         rule = "must be new, or have the results of the same settings and of no other inputs"
         hint = ParameterHint("overwrite", "replaces them")
         raise ParameterError(f"{rule}, got {out} with {difference}", parameter="out", place=out, hint=hint)

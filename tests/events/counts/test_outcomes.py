@@ -231,7 +231,9 @@ def test_an_outcome_selects_a_frame_of_a_rule(news: Path, titled: Path) -> None:
         (frame,) = [frame for frame in rule.frames if frame.name == name]
         alone = EventCounter(dataclasses.replace(rule, frames=(frame,), examples=()), n_samples=100)
         alone.update(read_documents(news))
-        expected = {(f"arrest.{name}", actor): mean for (_, actor), mean in means(alone.to_frame()).items()}
+        expected = {
+            (f"arrest.{name}", actor): mean for (_, actor), mean in means(alone.counts_of_all().to_frame()).items()
+        }
         assert {key: mean for key, mean in found.items() if key[0] == f"arrest.{name}"} == expected
     assert found["arrest.verb", "USA"]
     with pytest.raises(ParameterError, match="preset paper"):

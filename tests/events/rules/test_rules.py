@@ -89,7 +89,7 @@ def test_without_a_name_the_preset_is_asserted_or_the_only_one(tmp_path: Path) -
 def test_anything_with_a_folder_or_a_yaml_ending_is_a_path(tmp_path: Path, name: str) -> None:
     path = written(tmp_path, rule_file(trigger={"lemma": ["STRIKE"]}), name)
     rule = load_rules(str(path))
-    assert (rule.name, rule.lemmas, rule.source) == ("strike", {"strike"}, str(path))  # without case
+    assert (rule.name, rule.frames[0].lemmas, rule.source) == ("strike", {"strike"}, str(path))  # without case
 
 
 def test_word_lists_of_a_file_are_those_of_its_paths_and_of_named_ones(tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ BROKEN = [
 def test_a_file_without_a_mapping_in_utf8_is_rejected(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "strike.yaml"
     path.write_bytes(VALID)
-    assert load_rules(path).lemmas == {"strike"}
+    assert load_rules(path).frames[0].lemmas == {"strike"}
     path.write_bytes(content)
     with error(InputError, place="strike.yaml"):
         load_rules(path)
@@ -208,7 +208,8 @@ remove:
 """,
     )
     base, rule = load_rules("arrest"), load_rules(path)
-    assert rule.lemmas == base.lemmas - {"jail", "detention", "roundup"} | {"hold"}
+    words, words_before = ({word for frame in each.frames for word in frame.lemmas} for each in (rule, base))
+    assert words == words_before - {"jail", "detention", "roundup"} | {"hold"}
     assert [" ".join(phrase.words) for phrase in rule.frames[0].phrases] == ["pick up"]
     assert rule.unless == (*base.unless, "reported")
     shipped = "deny|reject|dismiss|refute|dispute|disavow|disprove|rebut|doubt|disbelieve"
@@ -253,7 +254,7 @@ def test_an_extended_file_lies_beside_the_one_that_extends_it_and_can_extend_ano
     written(tmp_path, rule_file(), "base/strike.yaml")
     rule = load_rules(extending(tmp_path, extends="base/strike.yaml"))
     # One preset needs no name, whatever it is called; examples of the base are the base's.
-    assert (rule.preset, rule.lemmas, rule.examples) == ("paper", {"strike"}, ())
+    assert (rule.preset, rule.frames[0].lemmas, rule.examples) == ("paper", {"strike"}, ())
     assert rule.bases == (str(tmp_path / "base/strike.yaml"),)
     own = {"parse": PARSE, "expect": {"paper": ["IRQ"]}}
     rule = load_rules(extending(tmp_path, extends="base/strike.yaml", base_examples=True, examples=[own]))
