@@ -56,8 +56,8 @@ def int_matrix(name: str, value: Any, n_columns: int | None = None) -> Ints:
     if isinstance(value, Sequence) and not len(value):
         return np.zeros((0, n_columns or 0), np.int64)
     indices = _matrix(name, value, "iu", "whole numbers").astype(np.int64)
-    if n_columns is not None and indices.shape[1] != n_columns:
-        raise ParameterError(f"must have {n_columns} columns, got shape {indices.shape}", parameter=name)
+    good = n_columns in (None, indices.shape[1])
+    _checks.require(name, good, f"must have {n_columns} columns", f"shape {indices.shape}")
     return indices
 
 

@@ -17,7 +17,6 @@ from corefsample._arrays import Bools, Floats, Ints, Result, pd
 from corefsample.calibration._binning import BlockBins, ReliabilityBins, Strategy, bin_pairs, block_bin_pairs
 from corefsample.calibration._draws import require_blocks
 from corefsample.calibration._validation import checked_level, coded, generator
-from corefsample.errors import ParameterError
 
 BinMethod = Literal["normal", "clopper-pearson"]
 
@@ -301,9 +300,10 @@ def quantile_calibration(
     truth = _checks.floats("truths", truths)
     _checks.require("truths", truth.size, "must have at least one value", "none")
     array = _checks.regular_array("samples", samples)
-    if array.ndim != 2 or len(array) != len(truth) or not array.shape[1]:
-        rule = f"must be a row of samples for each of {len(truth)} values"
-        raise ParameterError(f"{rule}, got shape {array.shape}", parameter="samples")
+    good = array.ndim == 2 and len(array) == len(truth) and array.shape[1]
+    _checks.require(
+        "samples", good, f"must be a row of samples for each of {len(truth)} values", f"shape {array.shape}"
+    )
     draws = _checks.floats("samples", array.ravel()).reshape(array.shape)
     for name, values in (("truths", truth), ("samples", draws)):
         _checks.require_all(name, values, np.isfinite(values), "be finite")

@@ -20,7 +20,6 @@ from corefsample import _checks
 from corefsample._arrays import Floats, Ints32, Result, pd
 from corefsample.calibration._error import CalibrationError, IntervalKind, calibration_error
 from corefsample.calibration._validation import coded, labelled
-from corefsample.errors import ParameterError
 
 THRESHOLD = 0.01
 N_BINS = 10
@@ -101,9 +100,8 @@ class TagScores(Result):
         # In their own precision: 0.01 as float32 is below 0.01 as float64.
         is_float = array.dtype.kind == "f"
         is_kept = array >= (np.asarray(limit, array.dtype) if is_float else limit)
-        if not is_kept.any():
-            actual = f"{limit!r} and {n} scores below"
-            raise ParameterError(f"must be reached by a score, got {actual}", parameter="threshold")
+        actual = f"{limit!r} and {n} scores below"
+        _checks.require("threshold", is_kept.any(), "must be reached by a score", actual)
         blocks = None if documents is None else coded("documents", documents, n, "scores")[0][is_kept]
         return cls(
             scores=values[is_kept],

@@ -514,10 +514,9 @@ def _split(name: str, matrix: Floats, new: np.typing.ArrayLike | NewPlace) -> tu
     has_column = location in ("first", "last")
     if not matrix.size:
         return np.zeros((0, 0)), np.zeros(0)
-    if n_columns != n + has_column:
-        rule = f"must have {'one column more than' if has_column else 'as many columns as'} rows"
-        hint = "new='first' or new='last' says where the column of NEW is" if n_columns == n + 1 else None
-        raise ParameterError(f"{rule}, got shape {matrix.shape}", parameter=name, hint=hint)
+    rule = f"must have {'one column more than' if has_column else 'as many columns as'} rows"
+    hint = "new='first' or new='last' says where the column of NEW is" if n_columns == n + 1 else None
+    _checks.require(name, n_columns == n + has_column, rule, f"shape {matrix.shape}", hint=hint)
     if has_column:
         column = 0 if location == "first" else n
         return np.delete(matrix, column, axis=1), matrix[:, column].copy()

@@ -64,8 +64,8 @@ class BaseDocument(ByValue):
 
     def _check_common_fields(self) -> None:
         """Validate the fields that all documents have, and store mentions as an array."""
-        if not isinstance(self.doc_id, str) or not self.doc_id:
-            raise ParameterError(f"must be a non-empty string, got {self.doc_id!r}", parameter="doc_id")
+        good = isinstance(self.doc_id, str) and self.doc_id
+        _checks.require("doc_id", good, "must be a non-empty string", repr(self.doc_id))
         mentions = checked_mentions(self.mentions, None if self.tokens is None else len(self.tokens))
         object.__setattr__(self, "mentions", mentions)
         object.__setattr__(self, "date", day_of(self.date))

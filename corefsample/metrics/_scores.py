@@ -167,8 +167,7 @@ def metric_posterior(
     _checks.choice("metric", metric, metric_counts.METRICS)
     _checks.choice("part", part, metric_counts.PARTS)
     level = _checks.probability("level", level, below_one=True, above_zero=True)
-    if not isinstance(samples, ClusteringSamples):
-        raise ParameterError(f"must be ClusteringSamples, got {type(samples).__name__}", parameter="samples")
+    _checks.instance("samples", samples, ClusteringSamples)
     _checks.whole("samples.n_samples", samples.n_samples, 2)
     counts = metric_counts.counts_of(
         "gold",
@@ -210,8 +209,8 @@ def corpus_posterior(documents: Iterable[ScoreSamples]) -> ScoreSamples:
             expected, actual = getattr(first, name), getattr(posterior, name)
             rule = f"must have the same {name} ({expected})"
             _checks.require("documents", expected == actual, rule, f"{actual} for {posterior.doc_id!r}")
-        if posterior.doc_id in doc_ids:
-            raise ParameterError(f"must have unique doc_ids, got {posterior.doc_id!r} twice", parameter="documents")
+        is_new = posterior.doc_id not in doc_ids
+        _checks.require("documents", is_new, "must have unique doc_ids", f"{posterior.doc_id!r} twice")
         doc_ids.add(posterior.doc_id)
         sums = {name: sums.get(name, 0.0) + counts for name, counts in posterior.counts.items()}
     if first is None:
@@ -392,10 +391,9 @@ def resampled_f1(systems: Sequence[Sequence[ClusteringScores]], *, n_resamples: 
     empirical investigation of statistical significance in NLP", section 2, for two systems on the same documents.
     """
     _checks.whole("n_resamples", n_resamples, 2)
-    n_documents = len(systems[0])
-    if not n_documents or any(len(documents) != n_documents for documents in systems):
-        numbers = ", ".join(str(len(documents)) for documents in systems)
-        raise ParameterError(f"must have the same documents, at least one, got {numbers}", parameter="systems")
+    n_documents, lengths = len(systems[0]), [len(documents) for documents in systems]
+    same = n_documents and set(lengths) == {n_documents}
+    _checks.require("systems", same, "must have the same documents, at least one", ", ".join(map(str, lengths)))
     counts = [
         {name: np.array([document.counts[name] for document in documents]) for name in documents[0].counts}
         for documents in systems

@@ -77,9 +77,8 @@ def require_columns(name: str, table: pd.DataFrame, columns: Iterable[str]) -> N
     """Raise unless a table, the parameter of this name, has the columns."""
     _checks.instance(name, table, pd.DataFrame, "to_frame() of a result is one")
     for column in columns:
-        if column not in table.columns:
-            names = ", ".join(map(str, table.columns))
-            raise ParameterError(f"must have a column {column}, got {names}", parameter=name)
+        names = ", ".join(map(str, table.columns))
+        _checks.require(name, column in table.columns, f"must have a column {column}", names)
 
 
 def say_instead(ax: Axes, words: str) -> Axes:

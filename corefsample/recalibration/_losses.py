@@ -95,8 +95,8 @@ class GoldSet:
         self.candidates: list[Bytes] = []
         doc_ids, n_by_gold = set[str](), np.zeros(MISSED + 1, np.int64)
         for document in _checks.elements("documents", documents, ScoredDocument, hint=_checks.READS):
-            if document.doc_id in doc_ids:
-                raise ParameterError(f"must have unique doc_ids, got {document.doc_id!r} twice", parameter="documents")
+            is_new = document.doc_id not in doc_ids
+            _checks.require("documents", is_new, "must have unique doc_ids", f"{document.doc_id!r} twice")
             doc_ids.add(document.doc_id)
             if document.gold is None or not ((entities := gold_codes(document, unannotated)) >= 0).any():
                 continue

@@ -89,9 +89,9 @@ class Recalibration(HtmlTable):
         object.__setattr__(self, "new_bias", _checks.finite("new_bias", self.new_bias))
         if self.offsets is not None:
             offsets = _checks.regular_array("offsets", self.offsets)
-            if offsets.shape != (N_OFFSETS,) or offsets.dtype.kind not in "iuf" or not np.isfinite(offsets).all():
-                rule = f"must be {N_OFFSETS} finite numbers, one for each kind and pair of kinds"
-                raise ParameterError(f"{rule}, got {shown(self.offsets)}", parameter="offsets")
+            good = offsets.shape == (N_OFFSETS,) and offsets.dtype.kind in "iuf" and np.isfinite(offsets).all()
+            rule = f"must be {N_OFFSETS} finite numbers, one for each kind and pair of kinds"
+            _checks.require("offsets", good, rule, self.offsets)
             object.__setattr__(self, "offsets", tuple(offsets.astype(np.float64).tolist()))
 
     def __repr__(self) -> str:
@@ -160,9 +160,9 @@ class Recalibration(HtmlTable):
         """
         _checks.instance("document", document, ScoredDocument)
         fingerprint, applied = self.fingerprint(), self.applied_to(document.metadata)
-        if fingerprint and fingerprint in applied.split():
-            rule = "must not have had this recalibration already"
-            raise ParameterError(f"{rule}, got {RECALIBRATION_FIELD} {applied!r}", parameter="scores")
+        is_new = not fingerprint or fingerprint not in applied.split()
+        actual = f"{RECALIBRATION_FIELD} {applied!r}"
+        _checks.require("scores", is_new, "must not have had this recalibration already", actual)
         metadata = dict(document.metadata)
         if fingerprint:
             metadata[RECALIBRATION_FIELD] = f"{applied} {fingerprint}".strip()
@@ -236,9 +236,8 @@ def recalibrated_scores(
         changed -= new_bias  # in place: the arrays are large
     if offsets is not None:
         changed += offsets
-    if not np.isfinite(changed).all():
-        lowest = float(np.min(temperature))
-        raise ParameterError(f"must leave every score finite, got {lowest!r}", parameter="temperature")
+    is_finite = np.isfinite(changed).all()
+    _checks.require("temperature", is_finite, "must leave every score finite", float(np.min(temperature)))
     return changed
 
 

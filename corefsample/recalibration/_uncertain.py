@@ -149,9 +149,7 @@ class UncertainRecalibration:
         n_draws = _checks.whole("n_draws", n_draws, 1)
         if uncertainty == "none":
             return (self.recalibration,)
-        if not self.draws:
-            rule = "needs refits to resampled documents, got a recalibration without"
-            raise ParameterError(rule, parameter="uncertainty")
+        _checks.require("uncertainty", self.draws, "needs refits to resampled documents", "a recalibration without")
         refits = [self.draws[draw % len(self.draws)] for draw in range(n_draws)]
         if uncertainty == "fit":
             return tuple(refits)
@@ -215,9 +213,8 @@ def _draws_of(record: Any, *, by_kind: bool) -> tuple[Recalibration, ...]:
     others = set(record) - set(names) if isinstance(record, Mapping) else ()
     columns = json_fields("draws", record, names, others)
     for name, column in zip(names, columns, strict=True):
-        if not isinstance(column, list) or len(column) != len(columns[0]) or not column:
-            rule = "must be a list with an element for each draw"
-            raise ParameterError(f"{rule}, got {shown(column)}", parameter=f"draws.{name}")
+        good = isinstance(column, list) and column and len(column) == len(columns[0])
+        _checks.require(f"draws.{name}", good, "must be a list with an element for each draw", shown(column))
     try:
         return tuple(Recalibration(*row) for row in zip(*columns, strict=True))
     except ParameterError as error:

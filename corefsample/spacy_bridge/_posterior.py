@@ -47,8 +47,7 @@ _PLACE = f"doc.user_data[{KEY!r}]"
 
 def require_text(name: str, value: object) -> None:
     """Raise if a value is not a string, or is empty."""
-    if not isinstance(value, str) or not value:
-        raise ParameterError(f"must be a string that is not empty, got {value!r}", parameter=name)
+    _checks.require(name, isinstance(value, str) and value, "must be a string that is not empty", repr(value))
 
 
 # --- what a Doc stores -------------------------------------------------------------------------------------
@@ -368,14 +367,12 @@ class DocPosterior(HtmlTable):
             return number
         if not isinstance(mention, Span):
             raise ParameterError(f"must be a span or a number, got {type(mention).__name__}", parameter="mention")
-        if mention.doc is not self.doc:
-            rule = "must be a span of this Doc"
-            raise ParameterError(f"{rule}, got one of another: {shown(mention.text)}", parameter="mention")
+        other = f"one of another: {shown(mention.text)}"
+        _checks.require("mention", mention.doc is self.doc, "must be a span of this Doc", other)
         span = np.searchsorted(self._content.offsets, (mention.start, mention.end))
         equal = np.flatnonzero((self._content.mentions[:, :2] == span).all(axis=1))
-        if not equal.size:
-            tokens = f"tokens [{mention.start}, {mention.end}]: {shown(mention.text)}"
-            raise ParameterError(f"must be one of those scored, got {tokens}", parameter="mention")
+        tokens = f"tokens [{mention.start}, {mention.end}]: {shown(mention.text)}"
+        _checks.require("mention", equal.size, "must be one of those scored", tokens)
         return int(equal[0])
 
     def scored_document(
@@ -469,8 +466,7 @@ class DocPosterior(HtmlTable):
             return content.map_labels if clustering == "map" else content.estimate(cast("Loss", clustering))
         if isinstance(clustering, numbers.Integral) and not isinstance(clustering, bool):
             sample, rule = int(clustering), f"must be a sample from 0 to below {self.n_samples}"
-            if not 0 <= sample < self.n_samples:
-                raise ParameterError(f"{rule}, got {sample}", parameter="clustering")
+            _checks.require("clustering", 0 <= sample < self.n_samples, rule, sample)
             labels: Ints32 = self.samples.labels[sample]
             return labels
         from corefsample.coreference._clusterings import canonical_labels

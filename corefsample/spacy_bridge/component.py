@@ -270,9 +270,8 @@ class CorefComponent(Pipe):
         documents, posteriors = [], []
         doc_ids: set[str] = set()
         for number, example in enumerate(examples):
-            if not is_scored(example.predicted):
-                rule = "must have scored Docs as predicted"
-                raise ParameterError(f"{rule}, got one without a posterior at place {number}", parameter="examples")
+            actual = f"one without a posterior at place {number}"
+            _checks.require("examples", is_scored(example.predicted), "must have scored Docs as predicted", actual)
             posterior = posterior_of(example.predicted)
             entities = [group for name, group in example.reference.spans.items() if name.startswith(prefix)]
             labels = [entity for entity, group in enumerate(entities) for _ in group]

@@ -116,18 +116,16 @@ def tokens_of_doc(doc: Doc, *, blanks: bool = False) -> Tokens:
     """
     _checks.spacy_doc(doc)
     for attribute, annotation, component in _ANNOTATIONS:
-        if not doc.has_annotation(attribute):
-            hint = f"the pipeline needs {component}"
-            raise ParameterError(f"must have {annotation}, got none", parameter="doc", hint=hint)
+        hint = f"the pipeline needs {component}"
+        _checks.require("doc", doc.has_annotation(attribute), f"must have {annotation}", "none", hint=hint)
     offsets = word_offsets(doc)
     unlabelled = offsets[doc.to_array("DEP")[offsets] == 0]
     if unlabelled.size:
         rule = "must have a dependency label for each word"
         raise ParameterError(f"{rule}, got none for {shown(doc[int(unlabelled[0])].text)}", parameter="doc")
     merged = next((text for text in attribute_texts(doc, "ORTH") if len(text.split()) > 1), None)
-    if merged is not None and not blanks:
-        hint = "leave components that merge tokens, such as merge_entities, out of the pipeline"
-        raise ParameterError(f"must have words without blanks, got {shown(merged)}", parameter="doc", hint=hint)
+    hint = "leave components that merge tokens, such as merge_entities, out of the pipeline"
+    _checks.require("doc", merged is None or blanks, "must have words without blanks", shown(merged), hint=hint)
     tree, labels = word_tree(doc, offsets)
     sentence = np.cumsum(doc.to_array("SENT_START") == 1)[offsets]
     sent = np.cumsum(np.diff(sentence, prepend=sentence[:1]) > 0, dtype=np.int32)  # without gaps

@@ -13,7 +13,6 @@ from corefsample._arrays import Floats, Ints, Ints32, Result, pd
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._clusterings import entity_count_pmf, link_marginals, map_clustering
 from corefsample.documents._scored import ScoredDocument, Unannotated, gold_codes
-from corefsample.errors import ParameterError, shown
 from corefsample.summaries._expected_losses import point_estimate
 
 EntitySource = Literal["map", "gold", "binder", "vi-bound"]
@@ -256,9 +255,8 @@ def cluster_probability(antecedents: AntecedentDistribution, mentions: Iterable[
     indices = [*mentions]
     members = np.sort(_checks.integers("mentions", np.asarray(indices) if indices else np.empty(0, np.int64)))
     n = antecedents.n_mentions
-    if not len(members) or members[0] < 0 or members[-1] >= n or (np.diff(members) == 0).any():
-        rule = f"must be at least one mention from 0 to below {n}, each once"
-        raise ParameterError(f"{rule}, got {shown(indices)}", parameter="mentions")
+    good = len(members) and members[0] >= 0 and members[-1] < n and (np.diff(members) != 0).all()
+    _checks.require("mentions", good, f"must be at least one mention from 0 to below {n}, each once", indices)
     inside = np.zeros(n, bool)
     inside[members] = True
     owners = np.repeat(np.arange(n), np.diff(antecedents.indptr))

@@ -17,7 +17,7 @@ import numpy as np
 from corefsample import _checks
 from corefsample._arrays import Floats
 from corefsample._lazy import require_extra
-from corefsample.errors import InputError, ParameterError
+from corefsample.errors import InputError
 from corefsample.tagging._chain import LinearChain
 from corefsample.tagging._taggers import FittedTags, TaggedSentence, TrainedModel, checked_sentences, checked_words
 
@@ -163,8 +163,7 @@ class ConditionalRandomField(TrainedModel):
 
 
 def _label(tag: str) -> str:
-    if "\0" in tag:
-        raise ParameterError(f"must not contain a zero byte, got {tag!r}", parameter="tags")
+    _checks.require("tags", "\0" not in tag, "must not contain a zero byte", repr(tag))
     return tag
 
 

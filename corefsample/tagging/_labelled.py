@@ -16,7 +16,7 @@ from corefsample import _checks
 from corefsample._arrays import Floats, HtmlTable, Ints32, Result, pd
 from corefsample.errors import CorefsampleError, ParameterError, shown
 from corefsample.tagging._chain import LinearChain
-from corefsample.tagging._taggers import TaggedSentence, checked_texts
+from corefsample.tagging._taggers import TaggedSentence
 
 Event = str | tuple[str, str]
 Events = Literal["tags", "pairs", "likeliest"] | Sequence[Event]
@@ -93,8 +93,8 @@ class LabelledChain:
         """
         code = tag_codes(tags)
         _checks.choice("unknown", unknown, ("raise", "outside"))
-        if len(code) != chain.n_tags:
-            raise ParameterError(f"must be as many as the chain has, {chain.n_tags}, got {len(code)}", parameter="tags")
+        rule = f"must be as many as the chain has, {chain.n_tags}"
+        _checks.require("tags", len(code) == chain.n_tags, rule, len(code))
         _checks.require("gold", len(gold) == chain.n, f"must be one tag per word ({chain.n})", len(gold))
         codes = np.array([code.get(tag, OUTSIDE) for tag in gold], np.int32)
         if unknown == "raise" and (codes == OUTSIDE).any():
@@ -108,7 +108,7 @@ class LabelledChain:
 
 def tag_codes(tags: Sequence[str]) -> dict[str, int]:
     """Code of each tag; raises ParameterError if the names are not distinct."""
-    codes = {tag: code for code, tag in enumerate(checked_texts("tags", tags))}
+    codes = {tag: code for code, tag in enumerate(_checks.elements("tags", tags, str))}
     _checks.require("tags", len(codes) == len(tags), "must be distinct names", tags)
     return codes
 
@@ -250,14 +250,12 @@ def event_pairs(posteriors: Iterable[LabelledChain], tags: Sequence[str], events
         rule = 'must be "tags", "pairs", "likeliest" or a list of events'
         raise ParameterError(f"{rule}, got {events!r}", parameter="events")
     names: tuple[Event, ...] = tuple(events)
-    if not names or len(set(names)) < len(names):
-        raise ParameterError(f"must be distinct, at least one, got {shown(names)}", parameter="events")
+    _checks.require("events", names and len(set(names)) == len(names), "must be distinct, at least one", names)
     event_codes = []
     for event in names:
         event_tags = (event,) if isinstance(event, str) else tuple(event)
-        if not 1 <= len(event_tags) <= 2 or any(part not in code for part in event_tags):
-            rule = f"must be tags or pairs of tags of {shown(', '.join(code))}"
-            raise ParameterError(f"{rule}, got {event!r}", parameter="events")
+        good = 1 <= len(event_tags) <= 2 and all(part in code for part in event_tags)
+        _checks.require("events", good, f"must be tags or pairs of tags of {shown(', '.join(code))}", repr(event))
         event_codes.append([code[part] for part in event_tags])
     single_codes, pair_codes = ([k for k, c in enumerate(event_codes) if len(c) == size] for size in (1, 2))
     singles = np.array([event_codes[place][0] for place in single_codes], np.int64)
@@ -268,9 +266,8 @@ def event_pairs(posteriors: Iterable[LabelledChain], tags: Sequence[str], events
     hint = "labelled_posteriors(model, sentences) makes them"
     for item in _checks.elements("posteriors", posteriors, LabelledChain, hint=hint):
         chain, gold = item.chain, item.gold
-        if chain.n_tags != len(code):
-            difference = f"{len(code)} for a chain of {chain.n_tags}"
-            raise ParameterError(f"must be as many as the chain has, got {difference}", parameter="tags")
+        difference = f"{len(code)} for a chain of {chain.n_tags}"
+        _checks.require("tags", chain.n_tags == len(code), "must be as many as the chain has", difference)
         n_parts = len(q)
         if likeliest_only:
             marginals = chain.marginals()
@@ -394,9 +391,8 @@ def fit_chain_recalibration(
 
     _checks.choice("objective", objective, OBJECTIVES)
     chains, gold = list(_checks.elements("chains", chains, LinearChain)), list(_checks.elements("gold", gold, object))
-    if len(chains) == 0 or len(chains) != len(gold):
-        rule = f"must have one sequence for each of at least one chain, got {len(gold)} for {len(chains)}"
-        raise ParameterError(rule, parameter="gold")
+    rule = "must have one sequence for each of at least one chain"
+    _checks.require("gold", 0 < len(chains) == len(gold), rule, f"{len(gold)} for {len(chains)}")
     sequences = []
     for c, (chain, tags) in enumerate(zip(chains, gold, strict=True)):
         try:

@@ -65,28 +65,16 @@ class TaggedSentence:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "words", checked_words(self.words))
-        object.__setattr__(self, "tags", checked_texts("tags", self.tags))
-        if len(self.tags) != len(self.words):
-            numbers = f"{len(self.tags)} for {len(self.words)} words"
-            raise ParameterError(f"must be one per word, got {numbers}", parameter="tags")
+        object.__setattr__(self, "tags", tuple(_checks.elements("tags", self.tags, str)))
+        numbers = f"{len(self.tags)} for {len(self.words)} words"
+        _checks.require("tags", len(self.tags) == len(self.words), "must be one per word", numbers)
         if "" in self.tags:
             raise ParameterError(f"must not be empty, got '' at [{self.tags.index('')}]", parameter="tags")
 
 
-def checked_texts(name: str, values: Sequence[str]) -> tuple[str, ...]:
-    """Return texts as a tuple; raise for another value, also for a single text."""
-    if isinstance(values, str) or not isinstance(values, Iterable):
-        raise ParameterError(f"must be a sequence of texts, got {shown(values)}", parameter=name)
-    texts = tuple(values)
-    for index, text in enumerate(texts):
-        if not isinstance(text, str):
-            raise ParameterError(f"must be text, got {shown(text)} at [{index}]", parameter=name)
-    return texts
-
-
 def checked_words(words: Sequence[str]) -> tuple[str, ...]:
     """Return the words as a tuple, or raise unless they are at least one, and text."""
-    texts = checked_texts("words", words)
+    texts = tuple(_checks.elements("words", words, str))
     _checks.require("words", texts, "must be at least one", "none")
     return texts
 

@@ -93,9 +93,8 @@ class AntecedentModel:
 
     def __post_init__(self) -> None:
         weights, words = self.weights, self.vocabulary
-        if not 2 <= weights.size <= LARGEST_TABLE or weights.size & (weights.size - 1):
-            rule = f"must be as many as a power of two, from 2 to {LARGEST_TABLE}"
-            raise ParameterError(f"{rule}, got {weights.size}", parameter="weights")
+        good = 2 <= weights.size <= LARGEST_TABLE and not weights.size & (weights.size - 1)
+        _checks.require("weights", good, f"must be as many as a power of two, from 2 to {LARGEST_TABLE}", weights.size)
         falls = np.flatnonzero(words[1:] <= words[:-1])
         if falls.size:
             later, before = words[falls[0] + 1], words[falls[0]]
