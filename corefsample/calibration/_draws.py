@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from corefsample import _checks
-from corefsample._arrays import Floats, Ints
+from corefsample._arrays import Floats
 from corefsample.calibration._binning import BlockBins, ReliabilityBins
 from corefsample.calibration._validation import Norm, checked_norm, generator
 
@@ -66,16 +66,6 @@ def errors_of_gaps(gaps: Floats, weights: Floats, norm: Norm) -> Floats:
 def rooted(errors: np.typing.ArrayLike, norm: Norm) -> Floats:
     """Bring errors from their additive scale to that of the norm."""
     return np.sqrt(errors) if norm == "rms" else np.asarray(errors)
-
-
-def error_of_gaps(gaps: Floats, n: Ints, norm: Norm, noise: Floats | float = 0.0) -> float:
-    """Error of bins of `n` pairs from their gaps, mean prediction less share of positives, (n_bins,) each.
-
-    `noise` is the sampling variance of each gap, which is subtracted from its square.
-    """
-    weights = n / n.sum()
-    error = float(errors_of_gaps(np.array(gaps)[None], weights, norm)[0] - np.sum(weights * noise))
-    return float(rooted(max(error, 0.0), norm)) if norm == "rms" else error
 
 
 def error_of_sums(n: np.typing.ArrayLike, residual: Floats, norm: Norm) -> float:

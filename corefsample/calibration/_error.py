@@ -81,7 +81,9 @@ def binned_error(
         noise = np.square(moves).sum(axis=0) * n_blocks / max(n_blocks - 1, 1)
     elif debiased:
         noise = p * (1.0 - p) / np.maximum(whole.n - 1, 1)
-    return _draws.error_of_gaps(gaps, whole.n, norm, noise)
+    weights = whole.n / whole.n.sum()
+    error = float(_draws.errors_of_gaps(gaps[None], weights, norm)[0] - np.sum(weights * noise))
+    return float(_draws.rooted(max(error, 0.0), norm)) if norm == "rms" else error
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

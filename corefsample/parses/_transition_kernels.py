@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample._arrays import Ints, Ints32
-from corefsample._jit import inner_kernel, kernel
+from corefsample._jit import kernel
 from corefsample._random_kernels import GAMMA, mix, uniform
 
 Singles = npt.NDArray[np.float32]
@@ -44,32 +44,6 @@ class States(NamedTuple):
     samples: Ints  # (r,): index of the sample
 
 
-@inner_kernel
-def _fill_row(layers: Layers, tokens: Ints32, first_row: int, pieces: Singles, row: Singles) -> None:
-    """Fill the scores of a state's transitions, adding in the order in which spaCy adds."""
-    features, feature_bias, weights, bias, _, _ = layers
-    n_moves, n_units = bias.shape[0], weights.shape[0]
-    n_pieces = feature_bias.shape[0] // n_units
-    for x in range(pieces.shape[0]):
-        pieces[x] = ZERO
-    for f in range(tokens.shape[0]):
-        t = first_row + tokens[f] + 1
-        for x in range(pieces.shape[0]):
-            pieces[x] += features[t, f, x]
-    for x in range(pieces.shape[0]):
-        pieces[x] += feature_bias[x]
-    for m in range(n_moves):
-        row[m] = bias[m]
-    for h in range(n_units):
-        unit = pieces[h * n_pieces]
-        for p in range(1, n_pieces):
-            unit = max(unit, pieces[h * n_pieces + p])
-        if n_pieces == 1:
-            unit = max(unit, ZERO)
-        for m in range(n_moves):
-            row[m] += unit * weights[h, m]
-
-
 @kernel
 def perturbed_scores(layers: Layers, states: States, inverse_temperature: float, step: int, scores: Singles) -> None:
     """Fill `scores`, (r, m), such that the largest of the valid ones is a draw from the softmax over them.
@@ -78,14 +52,31 @@ def perturbed_scores(layers: Layers, states: States, inverse_temperature: float,
     transition with the probability of the softmax over the group. So one transition is drawn per group, and the others
     get -inf. A state's scores do not depend on the other states of the batch.
     """
-    members, bounds = layers.members, layers.bounds
-    n_moves = layers.bias.shape[0]
-    pieces, row = np.empty(layers.feature_bias.shape[0], np.float32), np.empty(n_moves, np.float32)
+    features, feature_bias, weights, bias, members, bounds = layers
+    n_moves, n_units = bias.shape[0], weights.shape[0]
+    n_pieces = feature_bias.shape[0] // n_units
+    pieces, row = np.empty(feature_bias.shape[0], np.float32), np.empty(n_moves, np.float32)
     sums = np.empty(n_moves)
     for r in range(states.tokens.shape[0]):
-        _fill_row(layers, states.tokens[r], states.first_rows[r], pieces, row)
+        for x in range(pieces.shape[0]):  # adding in the order in which spaCy adds
+            pieces[x] = ZERO
+        for f in range(states.tokens.shape[1]):
+            t = states.first_rows[r] + states.tokens[r, f] + 1
+            for x in range(pieces.shape[0]):
+                pieces[x] += features[t, f, x]
+        for x in range(pieces.shape[0]):
+            pieces[x] += feature_bias[x]
         for m in range(n_moves):
+            row[m] = bias[m]
             scores[r, m] = NEVER
+        for h in range(n_units):
+            unit = pieces[h * n_pieces]
+            for p in range(1, n_pieces):
+                unit = max(unit, pieces[h * n_pieces + p])
+            if n_pieces == 1:
+                unit = max(unit, ZERO)
+            for m in range(n_moves):
+                row[m] += unit * weights[h, m]
         word = mix(mix(states.keys[r] + np.uint64(states.samples[r] + 1) * GAMMA) + np.uint64(step + 1) * GAMMA)
         for g in range(bounds.shape[0] - 1):
             first, last = bounds[g], bounds[g + 1]

@@ -112,14 +112,16 @@ class ConditionalRandomField(TrainedModel):
             If there is no sentence, an item is not a TaggedSentence, or python-crfsuite (the extra `tagging`) is
             missing.
         """
-        training, _ = checked_sentences(sentences)
+        training, tags = checked_sentences(sentences)
+        for tag in tags:
+            _checks.require("tags", "\0" not in tag, "must not contain a zero byte", repr(tag))
         crfsuite = require_extra("pycrfsuite", "python-crfsuite", "tagging")
         trainer = crfsuite.Trainer(algorithm="lbfgs", verbose=False)
         trainer.set_params({"c1": 0.0, "c2": self.l2})
         if self.max_iterations is not None:
             trainer.set_params({"max_iterations": self.max_iterations})
         for sentence in training:
-            trainer.append(FEATURES[self.features](sentence.words), [_label(tag) for tag in sentence.tags])
+            trainer.append(FEATURES[self.features](sentence.words), sentence.tags)
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "model")
             trainer.train(path)
@@ -160,11 +162,6 @@ class ConditionalRandomField(TrainedModel):
             If the model is not fitted, `words` is empty, or a word is not text.
         """
         return LinearChain.from_scores(self.emission_scores(words), self.fitted.transitions)
-
-
-def _label(tag: str) -> str:
-    _checks.require("tags", "\0" not in tag, "must not contain a zero byte", repr(tag))
-    return tag
 
 
 # An attribute is a text such as "w=dog"; each word has several, and a model has one weight per attribute and tag. Model

@@ -196,17 +196,12 @@ class EventPairs(Result):
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row per pair: event (a pair as "DET NOUN"), doc_id, q, y."""
-        names = pd.Index([event_name(event) for event in self.events])
+        names = pd.Index([event if isinstance(event, str) else " ".join(event) for event in self.events])
         columns = {
             "event": pd.Categorical.from_codes(self.codes, names),
             "doc_id": pd.Categorical.from_codes(self.documents, pd.Index(list(self.doc_ids))),
         }
         return pd.DataFrame({**columns, "q": self.q, "y": self.y.astype(np.int64)})
-
-
-def event_name(event: Event) -> str:
-    """Name of an event: a tag, or the tags of a pair with a space between them."""
-    return event if isinstance(event, str) else " ".join(event)
 
 
 def event_pairs(posteriors: Iterable[LabelledChain], tags: Sequence[str], events: Events = "tags") -> EventPairs:
