@@ -292,21 +292,18 @@ def from_corpipe(
     square, bounds = np.full((n_mentions, n_mentions), -np.inf), np.empty((n_mentions, 2), np.int64)
     first = offset = 0  # mention and token with which a sentence begins
     for s, (chart, sentence, n_before, length) in enumerate(zip(charts, mentions, previous, lengths, strict=True)):
-        if not 0 <= n_before <= first:
-            rule = f"must be at most the number of mentions before ({first})"
-            raise ParameterError(f"n_previous[{s}] {rule}, got {n_before}")
+        rule = f"must be at most the number of mentions before ({first})"
+        _checks.require(f"n_previous[{s}]", 0 <= n_before <= first, rule, n_before)
         for m, (start, last, *_) in enumerate(sentence):
-            if not 0 <= start <= last < length:
-                rule = f"must have 0 <= first <= last < length of the sentence ({length})"
-                raise ParameterError(f"mentions[{s}][{m}] {rule}, got {start} and {last}")
+            rule = f"must have 0 <= first <= last < length of the sentence ({length})"
+            _checks.require(f"mentions[{s}][{m}]", 0 <= start <= last < length, rule, f"{start} and {last}")
             bounds[first + m] = offset + start, offset + last + 1
         end = first + len(sentence)
         if len(sentence):
             scores, n_columns = _links.float_matrix(f"charts[{s}]", chart), end - first + n_before
-            if scores.shape[0] < len(sentence) or scores.shape[1] < n_columns:
-                rule = "must have a row for each mention and a column for each earlier one and itself"
-                size = f"{len(sentence)} by {n_columns}"
-                raise ParameterError(f"charts[{s}] {rule} ({size}), got shape {scores.shape}")
+            good = scores.shape[0] >= len(sentence) and scores.shape[1] >= n_columns
+            rule = "must have a row for each mention and a column for each earlier one and itself"
+            _checks.require(f"charts[{s}]", good, rule, f"shape {scores.shape} for {len(sentence)} by {n_columns}")
             square[first:end, first - n_before : end] = scores[: len(sentence), :n_columns]
         first, offset = end, offset + length
     new = np.diagonal(square).copy()
@@ -541,8 +538,7 @@ def _word_document(
     heads = np.arange(n_tokens, dtype=np.int64)
     bounds = np.stack((heads, heads + 1), axis=1)
     for head, (start, end) in (spans or {}).items():
-        if not 0 <= start <= head < end <= n_tokens:
-            rule = f"contain its head {head} and end by the last token ({n_tokens})"
-            raise ParameterError(f"spans[{head}] must {rule}, got {start} to {end} (exclusive)")
+        rule = f"must contain its head {head} and end by the last token ({n_tokens})"
+        _checks.require(f"spans[{head}]", 0 <= start <= head < end <= n_tokens, rule, f"{start} to {end} (exclusive)")
         bounds[head] = start, end
     return _links.scored_document(system, links, bounds, heads=heads, tokens=tokens, **fields)

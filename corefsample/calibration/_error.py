@@ -192,7 +192,7 @@ def calibration_error(
     >>> rng = np.random.default_rng(0)
     >>> q = rng.random(100_000)
     >>> error = calibration_error(q, rng.random(100_000) < q**2, bin_size=1000)
-    >>> error.n_bins, round(error.estimate, 2)  # sqrt of the mean of (q - q^2)^2, or sqrt(1 / 30)
+    >>> error.bins.n_bins, round(error.estimate, 2)  # sqrt of the mean of (q - q^2)^2, or sqrt(1 / 30)
     (100, 0.18)
     """
     if interval is not None:

@@ -351,10 +351,9 @@ class AntecedentDistribution(ByValue, Result):
             raise ParameterError(f"{rule}, got {antecedent}", parameter="antecedent")
         else:
             probability = self.probs[start:end][self.antecedents[start:end] == antecedent].sum()
-        if probability == 0.0:
-            choice = "None (NEW)" if antecedent is None else antecedent
-            rule = f"must have a probability above 0 for mention {mention}"
-            raise ParameterError(f"{rule}, got {choice} of probability 0", parameter="antecedent")
+        choice = "None (NEW)" if antecedent is None else antecedent
+        rule = f"must have a probability above 0 for mention {mention}"
+        _checks.require("antecedent", probability > 0.0, rule, f"{choice} of probability 0")
         choices = [] if antecedent is None else [antecedent]
         indptr, new_probs = self.indptr.copy(), self.new_probs.copy()
         indptr[mention + 1 :] -= end - start - len(choices)
