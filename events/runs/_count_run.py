@@ -41,8 +41,6 @@ from events.runs._run_options import CountAgainOptions, CountOptions, EventsOpti
 from events.runs._store import STANDARD_INPUT, PartStore, StoredPart, opened_store
 from events.runs._written_tables import draw_counts, write_counts, written_rows
 
-QUARANTINE = "quarantine.jsonl"
-
 
 def count_corpus(inputs: Inputs, options: EventsOptions, *, on_progress: Progress | None = None) -> dict[str, Any]:
     """Count events in files of scored mentions, and write the folder of the run: see `events.commands.run_events`.
@@ -97,7 +95,7 @@ def count_corpus(inputs: Inputs, options: EventsOptions, *, on_progress: Progres
         pa.default_memory_pool().release_unused()  # memory of the parts; the tables need as much
         with RunFolder(out, overwrite=True) as folder:  # checked above: it may be replaced
             if rejected:
-                folder.file(QUARANTINE).write_bytes(quarantine_lines(rejected))
+                folder.file("quarantine.jsonl").write_bytes(quarantine_lines(rejected))
             rules = loaded_rules(counting, contents)
             kin = {rule.name: rule.kin for rule in rules.rules if rule.kin != rule.name}
             counts = evidence.counts_of_all(**options.subset("level", "interval", "all_periods"))

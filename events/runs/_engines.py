@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from dataclasses import dataclass
 from itertools import chain, islice
 from multiprocessing import resource_tracker
+from operator import methodcaller
 from typing import Any, Protocol
 
 from corefsample._lazy import install_hint
@@ -173,7 +174,7 @@ class Engine:
                 else:
                     try:
                         with _interrupts_later():
-                            future = executor.submit(part.compute)
+                            future = executor.submit(methodcaller("compute"), part)
                     except BrokenProcessPool as error:  # results that were computed before are completed first
                         future.set_exception(error)
                 waiting.append((part, future))
