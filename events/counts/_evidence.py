@@ -331,14 +331,15 @@ def trigger_rows(evidence: pa.Table, roles: Sequence[str]) -> pa.Table:
         event of these actors true), where the highest counts if several mentions can fill a role; filled: "named" if
         the text names the actors, "default" if a default actor fills a role, "stands for" if in most samples a class
         noun stands for an actor, "both" if parses differ, empty if the event has no actor; sentence and trigger, texts;
-        token, its offset in the document; frame of the rule. Rows are in the order of date, document and token.
+        token, its offset in the document; frame of the rule, or `learned` for a trigger that only the trigger model
+        takes for one; p_reports: P(the trigger reports the event). Rows are in the order of date, document and token.
     """
     names = ["doc_id", "date", "period", "event", *roles, "triggers"]
     evidence = with_evidence(evidence).select(names).combine_chunks()
     triggers = evidence["triggers"].combine_chunks()
     table = evidence.drop_columns("triggers").take(pc.list_parent_indices(triggers))
     values = triggers.flatten()
-    for name in ("probability", "filled", "sentence", "trigger", "token", "frame"):
+    for name in ("probability", "filled", "sentence", "trigger", "token", "frame", "p_reports"):
         column = pc.struct_field(values, name)
         table = table.append_column(name, column.cast(pa.int64()) if name == "token" else column)
     keys = [(name, "ascending") for name in (*_BY_DOCUMENT, "token", "event", *roles)]

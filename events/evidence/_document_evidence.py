@@ -25,7 +25,7 @@ _NOBODY = {ABSENT: "-", DEFAULT: "(default)"}  # text in place of a mention
 _LONGEST_MENTION = 12  # longest text of a mention, in tokens
 MOST_MENTIONS = 8  # number of mentions (or other items) that a row lists, the likeliest first
 _Span = list[int]  # start, end, head
-_Instance = tuple[int, list[int], float]  # trigger, mentions, probability
+_Instance = tuple[int, list[int], float, float]  # trigger, mentions, probability, P(the trigger reports the event)
 _Description = tuple[int, str, list[int], float, bool]  # mention, code, tokens, probability, whether it is a stand-in
 _Sources = tuple[list[_Instance], list[_Description]]  # of one event, at most eight of each, the likeliest first
 Cooccurrences = Mapping[str, Mapping[tuple[str, ...], Cooccurrence]]  # by event and actors
@@ -39,6 +39,7 @@ TRIGGERS = pa.list_(
             ("trigger", pa.string()),
             ("frame", pa.string()),
             ("filled", pa.string()),
+            ("p_reports", pa.float64()),
             ("probability", pa.float64()),
             ("sentence", pa.string()),
         ]
@@ -319,7 +320,7 @@ def _texts(events: DocumentEvents, index: int, mentions: _Mentions, sources: _So
         shares = events.reasons[index].shares()
         reasons = [(name, n / n_samples, others if name == SEVERAL else []) for name, n in shares]
     places = {
-        "instances": [[trigger, [*map(in_first, fillers)], p] for trigger, fillers, p in instances],
+        "instances": [[trigger, [*map(in_first, fillers)], *p] for trigger, fillers, *p in instances],
         "descriptions": [[in_first(mention), *others] for mention, *others in descriptions if in_first(mention) >= 0],
         "reasons": [[name, share, [[in_first(m), p] for m, p in others]] for name, share, others in reasons],
     }
@@ -332,7 +333,7 @@ def _texts(events: DocumentEvents, index: int, mentions: _Mentions, sources: _So
         if instances:
             sentences = mentions.sentences(instances, descriptions)
             role_mentions = SEPARATOR.join(
-                f"{' > '.join(map(mentions.text, fillers or [ABSENT]))} {p:.3f}" for _, fillers, p in instances
+                f"{' > '.join(map(mentions.text, fillers or [ABSENT]))} {p:.3f}" for _, fillers, p, _ in instances
             )
             described = (
                 f"{mentions.text(mention)}{f' {STAND_IN} {code}, named in this text' * is_stand_in} {p:.3f}"
@@ -373,9 +374,12 @@ def _rule_sources(
     # By trigger and event: for each parse, of several instances the one that is true in most samples, as its number of
     # samples, how its roles are filled, and its frame.
     hits_by_trigger: dict[tuple[int, EventKey], list[tuple[int, str, str]]] = {}
+    p_reports: dict[int, float] = {}  # by trigger
     for part in events.parses:
         matches, parse = part.matches, part.parse
         assert matches is not None  # of one parse
+        chances = np.ones(len(matches.triggers)) if matches.chances is None else matches.chances
+        p_reports |= zip(matches.triggers.tolist(), chances.tolist(), strict=True)
         hit, n_certain = np.flatnonzero(part.description_hits), len(matches.described_mentions) - len(matches.inferred)
         words = [(-1, -1)] * len(hit) if matches.described_words is None else matches.described_words[hit].tolist()
         arrays = hit, matches.described_mentions[hit], matches.described_actors[hit], part.description_hits[hit]
@@ -407,7 +411,7 @@ def _rule_sources(
         likeliest = instance_hits[key].most_common(MOST_MENTIONS)
         codes = {single_code for code in key for single_code in (code, *code.split(OF))}
         sources[key] = (
-            [(trigger, [*fillers], n / n_samples) for (trigger, fillers), n in likeliest],
+            [(trigger, [*fillers], n / n_samples, p_reports[trigger]) for (trigger, fillers), n in likeliest],
             [item for item in descriptions if item[1] in codes][:MOST_MENTIONS],
         )
     triggers: dict[EventKey, list[dict[str, Any]]] = {}
@@ -418,6 +422,7 @@ def _rule_sources(
             "trigger": mentions.tokens.written[token],
             "frame": of_parses[0][2],
             "filled": filled_in_parses.pop() if len(filled_in_parses) == 1 else "both",
+            "p_reports": p_reports[token],
             "probability": sum(n for n, _, _ in of_parses) / n_samples,
             "sentence": mentions.sentence(token),
         }
@@ -433,10 +438,11 @@ def _outcome_sources(members: Sequence[UnionMember], sources: Mapping[tuple[str,
     for events, rows in members:
         for row in (row for row in rows if events.n_hits[row]):
             instances, descriptions = sources[events.event, events.keys[row]]
-            for trigger, fillers, p in instances:
+            for trigger, fillers, *p in instances:
                 instance_key = trigger, tuple(max(m, ABSENT) for m in fillers)
-                _, before, highest = likeliest.get(instance_key, (trigger, fillers, 0.0))
-                likeliest[instance_key] = trigger, [*map(min, fillers, before)], max(p, highest)
+                _, before, *highest = likeliest.get(instance_key, (trigger, fillers, 0.0, 0.0))
+                probability, p_reports = map(max, p, highest)
+                likeliest[instance_key] = trigger, [*map(min, fillers, before)], probability, p_reports
             for mention, code, words, p, is_stand_in in descriptions:
                 description = mention, code, tuple(words), is_stand_in
                 described[description] = max(p, described.get(description, 0.0))

@@ -142,8 +142,13 @@ def named_places(text: str) -> dict[str, Any]:
     places = json.loads(text)
     return {
         "instances": [
-            {"trigger": trigger, "mentions": [m for m in mentions if m != -1], "p": round(1000 * p)}
-            for trigger, mentions, p in places["instances"]
+            {
+                "trigger": trigger,
+                "mentions": [m for m in mentions if m != -1],
+                "p": round(1000 * p),
+                "reports": round(1000 * p_reports),
+            }
+            for trigger, mentions, p, p_reports in places["instances"]
         ],
         "descriptions": [
             {"mention": mention, "words": words, "p": round(1000 * p), "stands_for": code if is_stand_in else ""}

@@ -92,10 +92,11 @@ function drawFacts() {
       `${headlineOf(content) ? `${documents.id[evidence.document[row]]}, ` : ""}${documents.date[evidence.document[row]]}${labelled(row) ? `; labelled ${labelled(row)}` : ""}`,
   );
   const head = element("tr", {}, ...["P", "What made it", ""].map((text) => element("th", { scope: "col" }, text)));
-  const instances = event.instances.map(({ trigger, mentions, p }) => element("tr", {},
+  const instances = event.instances.map(({ trigger, mentions, p, reports }) => element("tr", {},
     element("td", {}, digits(3)(p / 1000)),
     element("td", {}, ...mentions.flatMap((i, n) => (n ? [" > ", link(content, i)] : [link(content, i)]))),
-    element("td", {}, "in the role at ", element("mark", { class: "trigger" }, content.tokens[trigger].trim()), `, sentence ${sentenceOf(content, trigger) + 1}`),
+    element("td", {}, "in the role at ", element("mark", { class: "trigger" }, content.tokens[trigger].trim()), `, sentence ${sentenceOf(content, trigger) + 1}`,
+      reports < 1000 ? `; it reports the event with probability ${digits(3)(reports / 1000)}` : ""),
   ));
   const descriptions = event.descriptions.map(({ mention: i, words: [start, end], p, stands_for: code }) => element("tr", {},
     element("td", {}, digits(3)(p / 1000)),

@@ -73,7 +73,7 @@ def test_evidence_has_the_number_of_parses_with_the_event() -> None:
     assert row["one_best"]
     assert row["role_mentions"] == f"troops [1-2] {share:.3f}"
     assert row["reasons"] == f"no event in the parse {1 - share:.3f}"
-    assert json.loads(row["places"])["instances"] == [[2, [0], share]]
+    assert json.loads(row["places"])["instances"] == [[2, [0], share, 1.0]]
 
 
 def test_a_predicate_needs_one_parse() -> None:

@@ -147,9 +147,9 @@ REASONS = [["several actors", 0.2, [[0, 0.2], [-1, 0.1]]], ["no actor", 0.1, []]
 
 
 def test_places_have_no_mention_where_the_first_parse_has_none() -> None:
-    places = {"instances": [[2, [-1], 0.7]], "descriptions": [[1, "ELN", [4, 5], 0.5, True]], "reasons": REASONS}
+    places = {"instances": [[2, [-1], 0.7, 0.8]], "descriptions": [[1, "ELN", [4, 5], 0.5, True]], "reasons": REASONS}
     assert named_places(json.dumps(places)) == {
-        "instances": [{"trigger": 2, "mentions": [], "p": 700}],
+        "instances": [{"trigger": 2, "mentions": [], "p": 700, "reports": 800}],
         "descriptions": [{"mention": 1, "words": [4, 5], "p": 500, "stands_for": "ELN"}],
         "reasons": [
             {"text": "several actors", "p": 200, "mentions": [0]},
