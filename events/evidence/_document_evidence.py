@@ -302,7 +302,7 @@ class _Mentions:
 
     def sentences(self, instances: list[_Instance], descriptions: list[_Description]) -> str:
         """Text of the sentences that have a trigger or a described mention."""
-        tokens = {trigger for trigger, _, _ in instances}.union(self._spans[mention][2] for mention, *_ in descriptions)
+        tokens = {trigger for trigger, *_ in instances}.union(self._spans[mention][2] for mention, *_ in descriptions)
         firsts = {int(self.tokens.sent[token]): token for token in tokens}
         return SEPARATOR.join(self.sentence(token) for _, token in sorted(firsts.items()))
 
@@ -438,11 +438,11 @@ def _outcome_sources(members: Sequence[UnionMember], sources: Mapping[tuple[str,
     for events, rows in members:
         for row in (row for row in rows if events.n_hits[row]):
             instances, descriptions = sources[events.event, events.keys[row]]
-            for trigger, fillers, *p in instances:
+            for trigger, fillers, p, reports in instances:
                 instance_key = trigger, tuple(max(m, ABSENT) for m in fillers)
-                _, before, *highest = likeliest.get(instance_key, (trigger, fillers, 0.0, 0.0))
-                probability, p_reports = map(max, p, highest)
-                likeliest[instance_key] = trigger, [*map(min, fillers, before)], probability, p_reports
+                _, before, p_before, reports_before = likeliest.get(instance_key, (trigger, fillers, 0.0, 0.0))
+                least, highest = [*map(min, fillers, before)], max(p, p_before)
+                likeliest[instance_key] = trigger, least, highest, max(reports, reports_before)
             for mention, code, words, p, is_stand_in in descriptions:
                 description = mention, code, tuple(words), is_stand_in
                 described[description] = max(p, described.get(description, 0.0))
