@@ -278,8 +278,8 @@ def parquet_errors(location: str) -> Iterator[None]:
         raise DamagedFileError(f"file must be Parquet, got: {one_line(error)}", place=location) from None
 
 
-def read_parquet(path: PathLike, columns: Sequence[str], same: Mapping[str, str] | None = None) -> pa.Table:
-    """Read and validate columns of a Parquet file, of the rows with the `same` values in further columns.
+def read_parquet(path: PathLike, columns: Sequence[str]) -> pa.Table:
+    """Read and validate columns of a Parquet file.
 
     Not by `pyarrow.parquet.read_table`, which never returns for some damaged files.
 
@@ -289,11 +289,9 @@ def read_parquet(path: PathLike, columns: Sequence[str], same: Mapping[str, str]
         If it is damaged, or a column is missing.
     """
     import pyarrow as pa
-    import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
-    location, same = os.fspath(path), same or {}
-    wanted = list(dict.fromkeys([*columns, *same]))
+    location, wanted = os.fspath(path), list(dict.fromkeys(columns))
     with parquet_errors(location), pq.ParquetFile(parquet_source(location), page_checksum_verification=True) as file:
         missing = [name for name in wanted if name not in file.schema_arrow.names]
         if missing:
@@ -302,8 +300,6 @@ def read_parquet(path: PathLike, columns: Sequence[str], same: Mapping[str, str]
         for group in range(file.num_row_groups):
             table = file.read_row_group(group, columns=wanted, use_threads=False)
             table.validate(full=True)
-            for name, value in same.items():
-                table = table.filter(pc.equal(table.column(name), value))
             groups.append(table)
         return pa.concat_tables(groups).select(list(columns))
 
