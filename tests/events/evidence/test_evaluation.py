@@ -33,6 +33,7 @@ from events.evidence import _event_kernels as _kernels
 from events.evidence._actor_sets import KernelInputs
 from events.evidence._document_events import REASONS, DocumentEvents
 from events.evidence._evaluation import evaluate_document
+from events.evidence._rule_set import RuleSet
 from events.matching._matches import ABSENT, DEFAULT, MentionMatches
 from events.matching._matching import match_document
 
@@ -595,6 +596,26 @@ def test_rules_share_the_draws_of_a_trigger() -> None:
     assert (rare <= common).all()
     assert (common <= certain).all()
     assert 0 < rare.sum() < common.sum() < certain.sum()
+
+
+@pytest.mark.parametrize("triggers", ["rules", "words"])
+def test_evidence_has_the_probability_that_a_trigger_reports(triggers: str) -> None:
+    sentence = (
+        "Iraq/PROPN>2:nsubj attacked=attack/VERB>0:root and/CCONJ>4:cc shelled=shell/VERB>2:conj Gaza/PROPN>4:obj"
+    )
+    document = er.scored(er.json_document("d", "1999-01-05", [sentence], {}))
+    rules = RuleSet.of([load_rules("attack"), load_rules("bomb")], outcomes=["any=attack|bomb:*"], triggers=triggers)
+    counter = EventCounter(rules, n_samples=1000)
+    counter.add(document)
+    by_event = {
+        event: part.set_index("token")["p_reports"].to_dict() for event, part in counter.events().groupby("event")
+    }
+    assert by_event["attack"][1] == 1.0 if triggers == "rules" else 0.5 < by_event["attack"][1] < 1.0
+    rows = counter.evidence().set_index("event")["places"].map(json.loads)
+    for event in ("attack", "bomb", "any"):
+        for token, _, p, p_reports in rows[event]["instances"]:
+            assert p_reports == max(each.get(token, 0.0) for name, each in by_event.items() if event in ("any", name))
+            assert abs(p - p_reports) < 0.1  # nothing else is in doubt
 
 
 def test_evidence_names_the_reasons_and_their_mentions() -> None:
