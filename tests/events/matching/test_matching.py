@@ -1,5 +1,6 @@
 """Matches of a rule in a parse: every row of the design's table, in each scheme and preset, and difficult cases."""
 
+import dataclasses
 import datetime
 import json
 from pathlib import Path
@@ -226,41 +227,51 @@ def test_dyads_name_the_attacker_and_the_attacked(scheme: str) -> None:
 
 
 KILLED = "nine/NOUN>{0}:nsubj:pass were/AUX>{0}:aux:pass killed=kill/VERB>{1}"
-AGENTS = {  # of a killing with a trigger model, with the parse, and the tokens of one entity
-    "Israel/PROPN>2:nsubj launched=launch/VERB>0:root strikes=strike/NOUN>2:obj that/DET>5:nsubj "
-    "killed=kill/VERB>3:acl:relcl": ("ISR", ()),
-    "Strikes=strike/NOUN>4:nsubj by/ADP>3:case Israel/PROPN>1:nmod killed=kill/VERB>0:root": ("ISR", ()),
-    "An/DET>3:det Israeli/ADJ>3:amod strike/NOUN>4:nsubj killed=kill/VERB>0:root": ("ISR", ()),
-    "Strikes=strike/NOUN>5:nsubj launched=launch/VERB>1:acl by/ADP>4:case Israel/PROPN>2:obl killed=kill/VERB>0:root": (
+ROOT_KILLED = KILLED.format(3, "0:root")
+LAUNCHED = "Israel/PROPN>2:nsubj launched=launch/VERB>0:root raids=raid/NOUN>2:obj "
+SHELLED = "{0}/PROPN>{1}:nsubj shelled=shell/VERB>{2}:advcl"
+AGENTS = [  # rule, actors with a trigger model, and the sentence
+    ("kill", "ISR", LAUNCHED + "that/DET>5:nsubj killed=kill/VERB>3:acl:relcl"),
+    ("kill", "ISR", LAUNCHED + "in/ADP>5:case which/DET>8:obl " + KILLED.format(8, "3:acl:relcl")),
+    ("kill", "ISR", "Raids=raid/NOUN>4:nsubj by/ADP>3:case Israel/PROPN>1:nmod killed=kill/VERB>0:root"),
+    ("kill", "ISR", "An/DET>3:det Israeli/ADJ>3:amod raid/NOUN>4:nsubj killed=kill/VERB>0:root"),
+    (
+        "kill",
         "ISR",
-        (),
+        "Raids=raid/NOUN>5:nsubj ordered=order/VERB>1:acl by/ADP>4:case Israel/PROPN>2:obl killed=kill/VERB>0:root",
     ),
-    KILLED.format(3, "0:root") + " when/ADV>6:advmod Israel/PROPN>6:nsubj shelled=shell/VERB>3:advcl": ("ISR", ()),
-    KILLED.format(3, "0:root") + " before/SCONJ>6:mark Israel/PROPN>6:nsubj shelled=shell/VERB>3:advcl": ("", ()),
-    KILLED.format(3, "0:root") + " when/ADV>6:advmod they/PRON>6:nsubj shelled=shell/VERB>3:advcl Israel/PROPN>6:obl": (
-        "",
-        (4, 6),
-    ),
-    "Israel/PROPN>2:nsubj fired=fire/VERB>0:root at/ADP>4:case Gaza/PROPN>2:obl " + KILLED.format(7, "2:conj"): (
+    ("kill", "ISR", f"{ROOT_KILLED} when/ADV>6:advmod {SHELLED.format('Israel', 6, 3)}"),
+    ("kill", "", f"{ROOT_KILLED} before/SCONJ>6:mark {SHELLED.format('Israel', 6, 3)}"),
+    ("kill", "", f"{ROOT_KILLED} even/ADV>7:advmod as/SCONJ>7:mark {SHELLED.format('Israel', 7, 3)}"),
+    ("kill", "", f"{ROOT_KILLED} when/ADV>6:advmod they/PRON>6:nsubj shelled=shell/VERB>3:advcl Israel/PROPN>6:obl"),
+    ("kill", "IRN", f"Iran/PROPN>2:nsubj fired=fire/VERB>0:root and/CCONJ>6:cc {KILLED.format(6, '2:conj')}"),
+    (
+        "kill",
         "ISR",
-        (),
+        f"Iran/PROPN>2:nsubj fired=fire/VERB>0:root and/CCONJ>6:cc {KILLED.format(6, '2:conj')} "
+        + f"when/ADV>9:advmod {SHELLED.format('Israel', 9, 6)}",
     ),
-    "Israel/PROPN>2:nsubj attacked=attack/VERB>0:root and/CCONJ>5:cc were/AUX>5:aux:pass killed=kill/VERB>2:conj": (
+    (
+        "kill",
         "",
-        (),
+        "Israel/PROPN>2:nsubj attacked=attack/VERB>0:root and/CCONJ>5:cc were/AUX>5:aux:pass killed=kill/VERB>2:conj",
     ),
-    "Israelis=israeli/PROPN>2:nsubj died=die/VERB>0:root in/ADP>4:case raids=raid/NOUN>2:obl": ("", ()),
-}
+    ("violence", "", "Israelis=israeli/PROPN>2:nsubj died=die/VERB>0:root in/ADP>4:case raids=raid/NOUN>2:obl"),
+    ("violence", "IRN", "Iran/PROPN>2:nsubj shot=shoot/VERB>0:root deadly/ADJ>4:amod rockets=rocket/NOUN>2:obj"),
+    ("force", "IRN", "Iran/PROPN>2:nsubj fired=fire/VERB>0:root tear/ADJ>4:amod gas/NOUN>2:obj"),
+]
 
 
-@pytest.mark.parametrize("text", AGENTS)
-def test_an_event_gives_way_to_its_agents_but_victims_do_not_act(text: str) -> None:
-    expected, coreferent = AGENTS[text]
-    matches = matched(text, "ud2", rule=with_trigger_model(load_rules("kill"), "words"))
+@pytest.mark.parametrize(("rule", "expected", "text"), AGENTS)
+def test_an_event_gives_way_to_its_agents_but_victims_do_not_act(rule: str, expected: str, text: str) -> None:
+    matches = matched(text, "ud2", rule=with_trigger_model(load_rules(rule), "words"))
     tokens = [m[0] for m in er.nominal_mentions(er.parsed(text).upos)]
-    labels = [tokens.index(coreferent[0]) if t in coreferent else i for i, t in enumerate(tokens)]
-    assert matches.possible
-    assert {key[0] for key in evaluate_clustering(matches, labels)} == {expected}
+    israel = [n for n, token in enumerate(tokens) if er.parsed(text).text[token] in ("Israel", "they")]
+    labels = [israel[0] if n in israel else n for n in range(len(tokens))]
+    assert matches.chances is not None
+    likely = matches.chances > (0.05 if rule == "violence" else 0.3)  # other predicates may report a killing too
+    chosen = {"instances": matches.instances[likely], "triggers": matches.triggers[likely], "frames": ()}
+    assert {key[0] for key in evaluate_clustering(dataclasses.replace(matches, **chosen), labels)} == {expected}
 
 
 @pytest.mark.parametrize(("folder", "scheme"), [(EN_CORE_WEB_SM, "clearnlp"), (EN_GUM_UD, "ud2")], ids=["sm", "gum"])
