@@ -229,7 +229,7 @@ def test_dyads_name_the_attacker_and_the_attacked(scheme: str) -> None:
 KILLED = "nine/NOUN>{0}:nsubj:pass were/AUX>{0}:aux:pass killed=kill/VERB>{1}"
 ROOT_KILLED = KILLED.format(3, "0:root")
 LAUNCHED = "Israel/PROPN>2:nsubj launched=launch/VERB>0:root raids=raid/NOUN>2:obj "
-SHELLED = "{0}/PROPN>{1}:nsubj shelled=shell/VERB>{2}:advcl"
+RAIDED = "{0}/PROPN>{1}:nsubj raided=raid/VERB>{2}:advcl"
 AGENTS = [  # rule, actors with a trigger model, and the sentence
     ("kill", "ISR", LAUNCHED + "that/DET>5:nsubj killed=kill/VERB>3:acl:relcl"),
     ("kill", "ISR", LAUNCHED + "in/ADP>5:case which/DET>8:obl " + KILLED.format(8, "3:acl:relcl")),
@@ -240,16 +240,17 @@ AGENTS = [  # rule, actors with a trigger model, and the sentence
         "ISR",
         "Raids=raid/NOUN>5:nsubj ordered=order/VERB>1:acl by/ADP>4:case Israel/PROPN>2:obl killed=kill/VERB>0:root",
     ),
-    ("kill", "ISR", f"{ROOT_KILLED} when/ADV>6:advmod {SHELLED.format('Israel', 6, 3)}"),
-    ("kill", "", f"{ROOT_KILLED} before/SCONJ>6:mark {SHELLED.format('Israel', 6, 3)}"),
-    ("kill", "", f"{ROOT_KILLED} even/ADV>7:advmod as/SCONJ>7:mark {SHELLED.format('Israel', 7, 3)}"),
-    ("kill", "", f"{ROOT_KILLED} when/ADV>6:advmod they/PRON>6:nsubj shelled=shell/VERB>3:advcl Israel/PROPN>6:obl"),
-    ("kill", "IRN", f"Iran/PROPN>2:nsubj fired=fire/VERB>0:root and/CCONJ>6:cc {KILLED.format(6, '2:conj')}"),
+    ("kill", "ISR", f"{ROOT_KILLED} when/ADV>6:advmod {RAIDED.format('Israel', 6, 3)}"),
+    ("kill", "", f"{ROOT_KILLED} before/SCONJ>6:mark {RAIDED.format('Israel', 6, 3)}"),
+    ("kill", "", f"{ROOT_KILLED} before/SCONJ>6:mark Israel/PROPN>6:nsubj shelled=shell/VERB>3:advcl"),
+    ("kill", "", f"{ROOT_KILLED} even/ADV>7:advmod as/SCONJ>7:mark {RAIDED.format('Israel', 7, 3)}"),
+    ("kill", "", f"{ROOT_KILLED} when/ADV>6:advmod they/PRON>6:nsubj raided=raid/VERB>3:advcl Israel/PROPN>6:obl"),
+    ("kill", "IRN", f"Iran/PROPN>2:nsubj attacked=attack/VERB>0:root and/CCONJ>6:cc {KILLED.format(6, '2:conj')}"),
     (
         "kill",
         "ISR",
-        f"Iran/PROPN>2:nsubj fired=fire/VERB>0:root and/CCONJ>6:cc {KILLED.format(6, '2:conj')} "
-        + f"when/ADV>9:advmod {SHELLED.format('Israel', 9, 6)}",
+        f"Iran/PROPN>2:nsubj attacked=attack/VERB>0:root and/CCONJ>6:cc {KILLED.format(6, '2:conj')} "
+        + f"when/ADV>9:advmod {RAIDED.format('Israel', 9, 6)}",
     ),
     (
         "kill",
@@ -269,7 +270,7 @@ def test_an_event_gives_way_to_its_agents_but_victims_do_not_act(rule: str, expe
     israel = [n for n, token in enumerate(tokens) if er.parsed(text).text[token] in ("Israel", "they")]
     labels = [israel[0] if n in israel else n for n in range(len(tokens))]
     assert matches.chances is not None
-    likely = matches.chances > (0.05 if rule == "violence" else 0.3)  # other predicates may report a killing too
+    likely = matches.chances > (0.3 if rule == "kill" else 0.05)  # other predicates may report a killing too
     chosen = {"instances": matches.instances[likely], "triggers": matches.triggers[likely], "frames": ()}
     assert {key[0] for key in evaluate_clustering(dataclasses.replace(matches, **chosen), labels)} == {expected}
 
