@@ -96,7 +96,7 @@ def test_the_same_command_continues_after_the_death_of_a_worker(
         _, printed = job.communicate(timeout=60)
     assert job.returncode == 1
     (line,) = told(printed)
-    assert line.startswith("corefsample: workers must live until part ")
+    assert line.startswith("corefsample: workers must live until ")
     assert "use fewer workers or smaller parts; " in line
     assert line.endswith("and the same command continues)")
     assert not any(map(is_alive, workers))
