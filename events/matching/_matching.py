@@ -278,7 +278,12 @@ class ParseReading:
         return {token: chance for chance, token in nearest.values() if chance >= LEAST_SIMILAR}
 
     def agents(
-        self, model: TriggerModel, paths: tuple[str, ...], trigger: int, ends: Mapping[int, str]
+        self,
+        model: TriggerModel,
+        paths: tuple[str, ...],
+        trigger: int,
+        ends: Mapping[int, str],
+        of_rule: Collection[int],
     ) -> Mapping[int, str]:
         """Ends of the paths to the agent of a trigger, where an event gives way to its own agents.
 
@@ -293,6 +298,8 @@ class ParseReading:
             Paths from a predicate to its agent.
         trigger, ends
             The trigger, and the ends of its paths to the agent.
+        of_rule
+            Triggers of the rule, which are events too.
         """
         scheme_paths = SCHEMES[self.scheme].paths
         # The noun of an "Israeli strike" names its agent, that of "tear gas" does not.
@@ -300,7 +307,7 @@ class ParseReading:
         ends = {end: path for end, path in ends.items() if end != trigger or named}
         events = {} if ends else follow_each(scheme_paths["larger_event"], self.view, trigger)
         for event, steps in events.items():
-            of_event = follow_each(paths, self.view, event) if self._is_act(model, event) else {}
+            of_event = follow_each(paths, self.view, event) if self._is_act(model, event, of_rule) else {}
             skipped = "PRON" if steps.startswith(">") else None
             ends = ends or {
                 end: steps + path for end, path in of_event.items() if end != trigger and self.view.upos[end] != skipped
@@ -308,20 +315,20 @@ class ParseReading:
         agents: dict[int, str] = {}
         without_agent: dict[int, str] = {}
         for end, path in ends.items():
-            is_event = end != trigger and self.view.upos[end] == "NOUN" and self._is_act(model, end)
+            is_event = end != trigger and self.view.upos[end] == "NOUN" and self._is_act(model, end, of_rule)
             of_event = follow_each(paths + scheme_paths["participle_agent"], self.view, end) if is_event else {}
             others = {other: path + steps for other, steps in of_event.items() if other != end}
             agents |= others or ({} if is_event else {end: path})
             without_agent |= {} if others or not is_event else {end: path}
         return agents or without_agent
 
-    def _is_act(self, model: TriggerModel, token: int) -> bool:
+    def _is_act(self, model: TriggerModel, token: int, of_rule: Collection[int]) -> bool:
         """Whether somebody commits an act by a predicate: by its word, or else more likely than not by its context."""
         acts, deaths = _words_of_violence()
         lemma, column = self.view.lemma[token].lower(), model.types.index(_VIOLENCE)
         if lemma in deaths:
             return False
-        return lemma in acts or bool(self.predicates.scores(model, [token])[0, column] > 0.0)
+        return lemma in acts or token in of_rule or bool(self.predicates.scores(model, [token])[0, column] > 0.0)
 
     def apart(self, names: LexiconMatches, lexicon: Lexicon) -> tuple[Ints32, int, Ints32]:
         """Pairs of mentions that belong to different entities, computed once for all rules.
@@ -580,7 +587,7 @@ class RuleReading:
         if is_violent and model is not None:
             paths = learned[0].roles[rule.event[0]][parse.scheme]
             self.candidates = [
-                c._replace(ends=(dict(parse.agents(model, paths, c.token, c.ends[0])), *c.ends[1:]))
+                c._replace(ends=(dict(parse.agents(model, paths, c.token, c.ends[0], of_rule)), *c.ends[1:]))
                 for c in self.candidates
             ]
         by_token: dict[int, Instances] = {}
