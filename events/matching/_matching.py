@@ -317,9 +317,9 @@ class ParseReading:
         for end, path in ends.items():
             is_event = end != trigger and self.view.upos[end] == "NOUN" and self._is_act(model, end, of_rule)
             of_event = follow_each(paths + scheme_paths["participle_agent"], self.view, end) if is_event else {}
-            others = {other: path + steps for other, steps in of_event.items() if other != end}
-            agents |= others or ({} if is_event else {end: path})
-            without_agent |= {} if others or not is_event else {end: path}
+            doers = {other: path + steps for other, steps in of_event.items() if other != end}
+            agents |= doers or ({} if is_event else {end: path})
+            without_agent |= {} if doers or not is_event else {end: path}
         return agents or without_agent
 
     def _is_act(self, model: TriggerModel, token: int, of_rule: Collection[int]) -> bool:
