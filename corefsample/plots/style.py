@@ -198,11 +198,10 @@ def plot(result: object, **options: Any) -> Figure | SubFigure:
 
     Examples
     --------
-    >>> from corefsample import AntecedentDistribution
-    >>> from corefsample.summaries import credible_ball
-    >>> dist = AntecedentDistribution.from_lists([[], [0]], [[], [2.0]])
-    >>> plot(credible_ball(dist), title="Two mentions").get_axes()[0].get_title("left")
-    'Two mentions'
+    >>> from corefsample.calibration import reliability_curve
+    >>> curve = reliability_curve([0.2, 0.4, 0.9], [0, 1, 1], bin_size=1)
+    >>> plot(curve, title="Three pairs").get_axes()[0].get_title("left")
+    'Three pairs'
     """
     results = list(result.values()) if isinstance(result, dict) else [result]
     classes = list(dict.fromkeys(map(type, results)))

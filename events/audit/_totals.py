@@ -109,8 +109,9 @@ def estimate_total(
     --------
     There are 1,000 documents with P = 0 and 100 labels, of which one is positive; and 50 others, with 40 of 45.
 
-    >>> estimate_total([1, 40], [100, 45], [1000, 50])
-    TotalEstimate(estimate=54.44, lower=41, upper=90, level=0.95, method='mid-p', ...)
+    >>> total = estimate_total([1, 40], [100, 45], [1000, 50])
+    >>> round(total.estimate, 2), total.lower, total.upper
+    (54.44, 41, 90)
     """
     k, n = _checks.integers("n_positive", n_positive), _checks.integers("n_labelled", n_labelled)
     size = _checks.integers("n_documents", n_documents)

@@ -209,7 +209,7 @@ def marked_text(
     >>> from events import load_rules
     >>> words = ["Iraqi", "troops", "attacked", "."]
     >>> tokens = Tokens(words, ["Iraqi", "troop", "attack", "."], ["ADJ", "NOUN", "VERB", "PUNCT"],
-    ...                 [1, 2, -1, 2], ["amod", "nsubj", "root", "punct"], [0, 0, 0, 0])
+    ...                 ["amod", "nsubj", "root", "punct"], [1, 2, -1, 2], [0, 0, 0, 0])
     >>> marked_text(tokens, rules=[load_rules("attack")], lexicon=load_lexicon()).pieces
     ((2, 'Iraqi'), (0, ' troops '), (1, 'attacked'), (0, '.'))
     """

@@ -233,7 +233,7 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 # --- examples ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", of("corefsample"))
+@pytest.mark.parametrize("name", [*of("corefsample"), *of("events")])
 def test_the_examples_of_docstrings_run(name: str) -> None:
     try:
         module = importlib.import_module(name)
