@@ -101,8 +101,8 @@ print(f"of the variance of all counts, and {ranked['wrong'][:tenth].sum() / rank
 # %%
 for case in counter.near_half(20).itertuples():
     document = documents[case.doc_id]
-    instances = json.loads(case.places)["instances"]  # [trigger token, [mentions in its roles], probability]
-    trigger, (agent,), _ = max(instances, key=lambda instance: instance[2])
+    instances = json.loads(case.places)["instances"]  # [trigger token, [mentions in its roles], probability, ...]
+    trigger, (agent,), *_ = max(instances, key=lambda instance: instance[2])
     if document.tokens.upos[document.mentions[agent, 2]] == "PRON":
         break
 country = lexicon.name(case.actor)
@@ -162,7 +162,7 @@ table.round(3).reset_index(drop=True)
 # %%
 def after_reading(row):
     """Return the document of a row of evidence with the true antecedents of its agents."""
-    agents = {mention for _, mentions, _ in json.loads(row.places)["instances"] for mention in mentions}
+    agents = {mention for _, mentions, *_ in json.loads(row.places)["instances"] for mention in mentions}
     true_antecedents = simulated[row.doc_id].true_antecedents
     return with_antecedents(documents[row.doc_id], {mention: int(true_antecedents[mention]) for mention in agents})
 

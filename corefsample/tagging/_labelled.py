@@ -135,7 +135,9 @@ def labelled_posteriors(
         the sentence (from 0) and its document.
     """
     _checks.require("model", hasattr(model, "posterior"), "must be a tagger", shown(model), hint="load_tagger(path)")
-    for number, sentence in enumerate(_checks.elements("sentences", sentences, TaggedSentence)):
+    for number, sentence in enumerate(_checks.elements("sentences", sentences, object)):
+        is_labelled = hasattr(sentence, "words") and hasattr(sentence, "tags")
+        _checks.require("sentences", is_labelled, "must have words and tags", f"{shown(sentence)} at [{number}]")
         try:
             chain = model.posterior(sentence.words)
             item = LabelledChain.from_tags(chain, sentence.tags, model.tags, doc_id=sentence.doc_id, unknown=unknown)
