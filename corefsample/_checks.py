@@ -46,7 +46,7 @@ def numbers_in(
     array = regular_array(name, values)
     if array.ndim not in dimensions or (array.size and array.dtype.kind not in kinds):
         rule = f"must be {noun} in {' or '.join(map(str, dimensions))} dimension{'s' * (dimensions != (1,))}"
-        raise ParameterError(f"{rule}, got {array.ndim} of {array.dtype}", parameter=name)
+        raise ParameterError(f"{rule}, got {array.dtype} in {array.ndim}", parameter=name)
     return array
 
 
@@ -160,7 +160,7 @@ def seed(value: object) -> int:
     return number
 
 
-def choice(name: str, value: str, allowed: tuple[str, ...]) -> str:
+def choice(name: str, value: object, allowed: tuple[str, ...]) -> str:
     """Return `value` if it is one of `allowed`, or raise."""
     if not isinstance(value, str) or value not in allowed:
         raise ParameterError(f"must be one of {', '.join(allowed)}, got {shown(value)}", parameter=name)

@@ -295,7 +295,7 @@ def passable(paths: tuple[str, ...], view: ParseView, start: int) -> tuple[str, 
 @lru_cache(maxsize=2**14)
 def passable_each(groups: PathGroups, label: str, below: frozenset[str]) -> PathGroups:
     """The groups of paths with the paths that are `passable` from a token, by its label and the labels below it."""
-    return tuple((name, left) for name, paths in groups if (left := _passable.__wrapped__(paths, label, below)))
+    return tuple((name, left) for name, paths in groups if (left := _passable(paths, label, below)))
 
 
 @lru_cache(maxsize=2**14)

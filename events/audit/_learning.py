@@ -272,19 +272,9 @@ def drawn_counts(
 # --- learning ----------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class LearnedTarget:
     """What labels teach about one target.
-
-    Parameters
-    ----------
-    plan, target, labels
-        The plan, the index of the target, and the label of every document.
-    sampled
-        Documents of the sample with a label of yes or no; other labels are of documents that a person chose.
-    features, reference
-        See `target_features` and `learn`.
-    level, n_draws, rng
-        As in `learn`, and the source of randomness.
 
     Attributes
     ----------
@@ -306,123 +296,156 @@ class LearnedTarget:
         Every document: the columns of learned.csv, see docs/audit.md.
     """
 
-    def __init__(
-        self,
-        plan: AuditPlan,
-        target: int,
-        labels: Ints8,
-        sampled: Ints,
-        features: Mapping[str, Floats],
-        reference: RuleErrorModel,
-        level: float,
-        n_draws: int,
-        rng: np.random.Generator,
-    ) -> None:
-        frame, strata, p = plan.frame, plan.stratum_of, plan.frame.probability(target)
-        rows = np.flatnonzero(labels < UNSURE)
-        y, size = (labels[rows] == YES).astype(np.float64), np.bincount(strata)
-        self.n_labels, self.n_positive = len(y), int(y.sum())
-        # A label stands for the documents of its stratum; one of a document that a person chose has the least weight.
-        # The weights add up to the effective number of labels.
-        is_sampled, n_sampled = np.isin(rows, sampled), np.bincount(strata[sampled], minlength=len(size))
-        weights = (size / np.maximum(n_sampled, 1))[strata[rows]]
-        weights[~is_sampled] = weights[is_sampled].min() if is_sampled.any() else 1.0
-        weights = weights * (weights.sum() / (weights**2).sum())
-        folds = made_folds(strata[rows], y, rows, len(p), rng)
-
-        # Features have mean 0 and standard deviation 1, after a column of ones. Learned P does not fall when P rises,
-        # and the penalty draws to P as it is.
-        matrix = np.column_stack(list(features.values()))
-        spread = matrix.std(axis=0)
-        scaled = (matrix - matrix.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0)
-        z, centre = np.column_stack([np.ones(len(p)), scaled]), np.append([0.0, spread[0]], np.zeros(len(spread) - 1))
-        lowest = np.where([False, *(name in (*PROBABILITY, "P") for name in features)], 0.0, -np.inf)
-
-        def fit(n: int, penalties: Floats, subset: Bools | slice = slice(None)) -> Floats:
-            chosen = rows[subset]
-            return fitted(z[chosen, :n], y[subset], weights[subset], penalties, lowest[:n], centre[:n])
-
-        n_columns = {"recalibrated": 1 + len(PROBABILITY)}
-        if min(y.sum(), len(y) - y.sum()) >= ENOUGH_LABELS:
-            n_columns["regression"] = z.shape[1]
-        candidates, best_score = [], np.inf
-        for model, n in n_columns.items():
-            for penalty in _PENALTIES[model]:
-                penalties, q = np.append(1e-4, np.full(n - 1, penalty)), np.empty(len(p))
-                for fold in range(N_FOLDS):
-                    inside = folds == fold
-                    q[inside] = sigmoid(z[inside, :n] @ fit(n, penalties, folds[rows] != fold))
-                score = float(np.average(log_losses(y, q[rows]), weights=weights))
-                candidates.append((model, penalty, score))
-                if score < best_score:
-                    best_score, best, cross_fitted = score, (model, penalty, n, penalties), q
-        self.model, self.penalty, n, penalties = best
-        self.candidates = pd.DataFrame(candidates, columns=["model", "penalty", "log_score"])
-        mode = fit(n, penalties)
-        self.features = dict(zip(features, mode[1:].tolist(), strict=False))
-
-        # The labels of a stratum say how many of its documents are positive, and the coefficients which: an error that
-        # documents of a stratum share is not in the coefficients. Where the rule counts no document and few labels say
-        # yes, the misses of other rules are the prior of the number; if P is another model's, it is Jeffreys' prior.
-        betas = coefficient_draws(z[rows, :n], weights, penalties, lowest[:n], mode, n_draws, rng)
-        is_yes = labels[sampled] == YES
-        n_yes = np.bincount(strata[sampled[is_yes]], minlength=len(size))
-        _, mean_p, classes = target_strata(frame, target, strata, len(size))
-        if plan.has_classes:
-            error, generator = target_error(frame, target, reference, N_DRAWS, 0)
-            others, is_low = unlabelled_yes(size, mean_p, classes, n_sampled, n_yes, error, generator), mean_p <= 0.5
-        else:
-            shares = rng.beta(n_yes + HALF, n_sampled - n_yes + HALF, (n_draws, len(size)))
-            others, is_low = rng.binomial(size - n_sampled, shares), (mean_p == 0.0) & (n_sampled > 0)
-        few = np.flatnonzero(is_low & (n_yes < ENOUGH_LABELS)).tolist()
-        missed = {h: np.resize(others[:, h], n_draws) for h in few}
-        totals = total_draws(strata, sampled, is_yes.astype(np.float64), cross_fitted, n_draws, rng, missed)
-        n_labelled_yes = np.bincount(strata[labels == YES], minlength=len(size))
-        n_positive = np.where(totals < 0, -1, np.maximum(totals - n_labelled_yes, 0))
-        groups, group_of = frame.groups()
-        is_open, n_groups = labels >= UNSURE, len(groups) - 1
-        by_period = np.tile(np.bincount(group_of[labels == YES], minlength=n_groups), (n_draws, 1))
-        drawn = drawn_counts(z[is_open, :n], strata[is_open], group_of[is_open], betas, n_positive, rng)
-        by_period[:, : drawn.shape[1]] += drawn
-
-        self.name = frame.targets[target]
-        self.event, self.actor = event_and_actor(frame, self.name)
-        counts = []
-        for (label, start, inside), of_group in zip(groups, [by_period.sum(axis=1), *by_period.T], strict=True):
-            lower, upper = central_interval(of_group, level).astype(np.int64).tolist()
-            run_p = p[inside]
-            run_lower, run_upper = quantile_interval(count_pmf(run_p[run_p > 0.0]), level)
-            row: dict[str, object] = {"event": self.event, "actor": self.actor, "period": label, "period_start": start}
-            row |= {"n_docs": len(run_p), "n_labels": int((labels[inside] < UNSURE).sum())}
-            row |= {"mean": of_group.mean(), "sd": of_group.std(), "lower": lower, "upper": upper, "level": level}
-            counts.append(row | {"run_mean": run_p.sum(), "run_lower": run_lower, "run_upper": run_upper})
-        self.counts = pd.DataFrame(counts)
-        how = np.full(len(p), "chosen", dtype=object)
-        how[plan.sample] = [plan.strata[h].name for h in strata[plan.sample].tolist()]
-        documents = {
-            "doc_id": frame.doc_ids,
-            "date": frame.date_texts(),
-            "event": self.event,
-            "actor": self.actor,
-            "probability": p,
-            "learned": sigmoid(z[:, :n] @ mode),
-            "cross_fitted": cross_fitted,
-            "fold": folds,
-            "label": np.array(["no", "yes", "unsure", ""], dtype=object)[labels],
-            "sampled": np.where(labels == MISSING, "", how),
-        }
-        self.documents = pd.DataFrame(documents)
-        log_scores = [
-            (name, float(np.average(log_losses(y, q[rows]), weights=weights)))
-            for name, q in (("run", clipped_probability(p)), ("learned", cross_fitted))
-        ]
-        self.scores = pd.DataFrame(log_scores, columns=["p", "log_score"])
+    name: str
+    event: str
+    actor: str
+    model: str
+    penalty: float
+    n_labels: int
+    n_positive: int
+    features: dict[str, float]
+    candidates: pd.DataFrame
+    scores: pd.DataFrame
+    counts: pd.DataFrame
+    documents: pd.DataFrame
 
     def to_json(self) -> dict[str, Any]:
         """What learned.json has of a target: see docs/audit.md."""
         names = ("event", "actor", "model", "penalty", "n_labels", "n_positive", "features")
         tables = {name: getattr(self, name).to_dict("records") for name in ("candidates", "scores")}
         return {name: getattr(self, name) for name in names} | tables
+
+
+def _learned_target(
+    plan: AuditPlan,
+    target: int,
+    labels: Ints8,
+    sampled: Ints,
+    features: Mapping[str, Floats],
+    reference: RuleErrorModel,
+    level: float,
+    n_draws: int,
+    rng: np.random.Generator,
+) -> LearnedTarget:
+    """What the labels teach about one target.
+
+    Parameters
+    ----------
+    plan, target, labels
+        The plan, the index of the target, and the label of every document.
+    sampled
+        Documents of the sample with a label of yes or no; other labels are of documents that a person chose.
+    features, reference
+        See `target_features` and `learn`.
+    level, n_draws, rng
+        As in `learn`, and the source of randomness.
+    """
+    frame, strata, p = plan.frame, plan.stratum_of, plan.frame.probability(target)
+    rows = np.flatnonzero(labels < UNSURE)
+    y, size = (labels[rows] == YES).astype(np.float64), np.bincount(strata)
+    # A label stands for the documents of its stratum; one of a document that a person chose has the least weight.
+    # The weights add up to the effective number of labels.
+    is_sampled, n_sampled = np.isin(rows, sampled), np.bincount(strata[sampled], minlength=len(size))
+    weights = (size / np.maximum(n_sampled, 1))[strata[rows]]
+    weights[~is_sampled] = weights[is_sampled].min() if is_sampled.any() else 1.0
+    weights = weights * (weights.sum() / (weights**2).sum())
+    folds = made_folds(strata[rows], y, rows, len(p), rng)
+
+    # Features have mean 0 and standard deviation 1, after a column of ones. Learned P does not fall when P rises,
+    # and the penalty draws to P as it is.
+    matrix = np.column_stack(list(features.values()))
+    spread = matrix.std(axis=0)
+    scaled = (matrix - matrix.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0)
+    z, centre = np.column_stack([np.ones(len(p)), scaled]), np.append([0.0, spread[0]], np.zeros(len(spread) - 1))
+    lowest = np.where([False, *(name in (*PROBABILITY, "P") for name in features)], 0.0, -np.inf)
+
+    def fit(n: int, penalties: Floats, subset: Bools | slice = slice(None)) -> Floats:
+        chosen = rows[subset]
+        return fitted(z[chosen, :n], y[subset], weights[subset], penalties, lowest[:n], centre[:n])
+
+    n_columns = {"recalibrated": 1 + len(PROBABILITY)}
+    if min(y.sum(), len(y) - y.sum()) >= ENOUGH_LABELS:
+        n_columns["regression"] = z.shape[1]
+    candidates, best_score = [], np.inf
+    for candidate, n in n_columns.items():
+        for penalty in _PENALTIES[candidate]:
+            penalties, q = np.append(1e-4, np.full(n - 1, penalty)), np.empty(len(p))
+            for fold in range(N_FOLDS):
+                inside = folds == fold
+                q[inside] = sigmoid(z[inside, :n] @ fit(n, penalties, folds[rows] != fold))
+            score = float(np.average(log_losses(y, q[rows]), weights=weights))
+            candidates.append((candidate, penalty, score))
+            if score < best_score:
+                best_score, best, cross_fitted = score, (candidate, penalty, n, penalties), q
+    model, penalty, n, penalties = best
+    mode = fit(n, penalties)
+
+    # The labels of a stratum say how many of its documents are positive, and the coefficients which: an error that
+    # documents of a stratum share is not in the coefficients. Where the rule counts no document and few labels say
+    # yes, the misses of other rules are the prior of the number; if P is another model's, it is Jeffreys' prior.
+    betas = coefficient_draws(z[rows, :n], weights, penalties, lowest[:n], mode, n_draws, rng)
+    is_yes = labels[sampled] == YES
+    n_yes = np.bincount(strata[sampled[is_yes]], minlength=len(size))
+    _, mean_p, classes = target_strata(frame, target, strata, len(size))
+    if plan.has_classes:
+        error, generator = target_error(frame, target, reference, N_DRAWS, 0)
+        others, is_low = unlabelled_yes(size, mean_p, classes, n_sampled, n_yes, error, generator), mean_p <= 0.5
+    else:
+        shares = rng.beta(n_yes + HALF, n_sampled - n_yes + HALF, (n_draws, len(size)))
+        others, is_low = rng.binomial(size - n_sampled, shares), (mean_p == 0.0) & (n_sampled > 0)
+    few = np.flatnonzero(is_low & (n_yes < ENOUGH_LABELS)).tolist()
+    missed = {h: np.resize(others[:, h], n_draws) for h in few}
+    totals = total_draws(strata, sampled, is_yes.astype(np.float64), cross_fitted, n_draws, rng, missed)
+    n_labelled_yes = np.bincount(strata[labels == YES], minlength=len(size))
+    n_positive = np.where(totals < 0, -1, np.maximum(totals - n_labelled_yes, 0))
+    groups, group_of = frame.groups()
+    is_open, n_groups = labels >= UNSURE, len(groups) - 1
+    by_period = np.tile(np.bincount(group_of[labels == YES], minlength=n_groups), (n_draws, 1))
+    drawn = drawn_counts(z[is_open, :n], strata[is_open], group_of[is_open], betas, n_positive, rng)
+    by_period[:, : drawn.shape[1]] += drawn
+
+    event, actor = event_and_actor(frame, frame.targets[target])
+    counts = []
+    for (label, start, inside), of_group in zip(groups, [by_period.sum(axis=1), *by_period.T], strict=True):
+        lower, upper = central_interval(of_group, level).astype(np.int64).tolist()
+        run_p = p[inside]
+        run_lower, run_upper = quantile_interval(count_pmf(run_p[run_p > 0.0]), level)
+        row: dict[str, object] = {"event": event, "actor": actor, "period": label, "period_start": start}
+        row |= {"n_docs": len(run_p), "n_labels": int((labels[inside] < UNSURE).sum())}
+        row |= {"mean": of_group.mean(), "sd": of_group.std(), "lower": lower, "upper": upper, "level": level}
+        counts.append(row | {"run_mean": run_p.sum(), "run_lower": run_lower, "run_upper": run_upper})
+    how = np.full(len(p), "chosen", dtype=object)
+    how[plan.sample] = [plan.strata[h].name for h in strata[plan.sample].tolist()]
+    documents = {
+        "doc_id": frame.doc_ids,
+        "date": frame.date_texts(),
+        "event": event,
+        "actor": actor,
+        "probability": p,
+        "learned": sigmoid(z[:, :n] @ mode),
+        "cross_fitted": cross_fitted,
+        "fold": folds,
+        "label": np.array(["no", "yes", "unsure", ""], dtype=object)[labels],
+        "sampled": np.where(labels == MISSING, "", how),
+    }
+    log_scores = [
+        (name, float(np.average(log_losses(y, q[rows]), weights=weights)))
+        for name, q in (("run", clipped_probability(p)), ("learned", cross_fitted))
+    ]
+    return LearnedTarget(
+        name=frame.targets[target],
+        event=event,
+        actor=actor,
+        model=model,
+        penalty=penalty,
+        n_labels=len(y),
+        n_positive=int(y.sum()),
+        features=dict(zip(features, mode[1:].tolist(), strict=False)),
+        candidates=pd.DataFrame(candidates, columns=["model", "penalty", "log_score"]),
+        scores=pd.DataFrame(log_scores, columns=["p", "log_score"]),
+        counts=pd.DataFrame(counts),
+        documents=pd.DataFrame(documents),
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -533,7 +556,7 @@ def learn(
         features = target_features(frame, target, of_run, columns)
         rng = np.random.default_rng([seed, target])
         sampled = plan.sample[labels.labels[:, target] < UNSURE]
-        learned.append(LearnedTarget(plan, target, all_labels, sampled, features, reference, level, n_draws, rng))
+        learned.append(_learned_target(plan, target, all_labels, sampled, features, reference, level, n_draws, rng))
     if not learned:
         raise InputError(warnings[0], hint="label more documents: `corefsample audit plan` adds a round")
     return LearnResult(plan, tuple(learned), tuple(warnings))

@@ -117,9 +117,7 @@ class Evidence:
         """
         if event is None and len(self.settings.columns) == 1:
             event = next(iter(self.settings.columns))
-        if event is None or event not in self.settings.columns:
-            shown = "none" if event is None else repr(event)
-            raise ParameterError(f"must be one of {', '.join(self.settings.columns)}, got {shown}", parameter="event")
+        event = _checks.choice("event", event, tuple(self.settings.columns))
         by = (by,) if isinstance(by, str) else tuple(by)
         arrays = Occurrences(self.settings, self.rows, self.documents, period, by, all_periods)
         return EventCounts(arrays, event, by, level, interval)

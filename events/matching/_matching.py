@@ -302,8 +302,8 @@ class ParseReading:
             Triggers of the rule, which are events too.
         """
         scheme_paths = SCHEMES[self.scheme].paths
-        # The noun of an "Israeli strike" names its agent, that of "tear gas" does not.
-        named = any(self.view.text[token][:1].isupper() for token in self.view.dependents[trigger])
+        # The noun of an "Israeli strike" names its agent, that of "tear gas" does not. In lower case it may.
+        named = not self._has_capitals or any(map(self._is_capitalised, self.view.dependents[trigger]))
         ends = {end: path for end, path in ends.items() if end != trigger or named}
         events = {} if ends else follow_each(scheme_paths["larger_event"], self.view, trigger)
         for event, steps in events.items():
@@ -321,6 +321,13 @@ class ParseReading:
             agents |= doers or ({} if is_event else {end: path})
             without_agent |= {} if doers or not is_event else {end: path}
         return agents or without_agent
+
+    @cached_property
+    def _has_capitals(self) -> bool:
+        return any(map(self._is_capitalised, range(len(self.view.text))))
+
+    def _is_capitalised(self, token: int) -> bool:
+        return self.view.text[token][:1].isupper()
 
     def _is_act(self, model: TriggerModel, token: int, of_rule: Collection[int]) -> bool:
         """Whether somebody commits an act by a predicate: by its word, or else more likely than not by its context."""

@@ -248,10 +248,6 @@ class TriggerModel:
         z = predicates.scores(self, [token])[0] + sum(self.weights[row] for row in self.rows_of(of_rule))
         return 1.0 / (1.0 + exp(-float(z[columns].sum())))
 
-    def row(self, feature: str) -> int | None:
-        """Row of a feature's weights; None if it has none."""
-        return self.rows.get(feature_hash(feature))
-
     def rows_of(self, features: Iterable[str]) -> set[int]:
         """Rows of the weights of the features that have any."""
         return {row for row in map(self.rows.get, map(feature_hash, features)) if row is not None}

@@ -264,14 +264,6 @@ def load_rules(rule: str | os.PathLike[str] = "attack", preset: str | None = Non
     return _rule(file, preset, sources)
 
 
-def load_presets(rule: str | os.PathLike[str]) -> list[Rule]:
-    """Load all presets of a rule, in the order of the file.
-
-    The parameter `rule` and the errors about it are those of `load_rules`.
-    """
-    return presets_of(*rule_file(rule))
-
-
 def presets_of(file: _format.RuleFile, sources: tuple[str, ...]) -> list[Rule]:
     """All presets of a rule file, as `rule_file` returns it."""
     return [_rule(file, preset, sources) for preset in file.presets]

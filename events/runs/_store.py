@@ -47,15 +47,15 @@ _checksums_so_far: dict[str, list[Any]] = {}  # size, time of change and checksu
 
 
 @cache
-def code_checksum(pattern: str = "*.py") -> str:
-    """SHA-256 of all modules of the packages: a part that other code computed is not used."""
-    files = [path for package in _PACKAGES for path in _files_below(package, pattern)]
+def code_checksum() -> str:
+    """SHA-256 of all files of the packages: a part that other code, models or word lists computed is not used."""
+    files = [path for package in _PACKAGES for path in _files_below(package)]
     return hashlib.sha256(b"\0".join(map(Path.read_bytes, files))).hexdigest()
 
 
-def _files_below(folder: PathLike, pattern: str = "*") -> list[Path]:
+def _files_below(folder: PathLike) -> list[Path]:
     """Files in a folder and below it, without what Python compiled."""
-    paths = sorted(Path(folder).rglob(pattern))
+    paths = sorted(Path(folder).rglob("*"))
     return [path for path in paths if "__pycache__" not in path.parts and path.is_file()]
 
 
@@ -281,7 +281,7 @@ class FinishedCommand:
             return None
         contents = [(each.path, each.absolute, each.fingerprint) for each in sources]
         arguments = [self.name, path_list(self.inputs), values]
-        text = json.dumps([_FORMAT, code_checksum("*"), _versions(), arguments, contents])
+        text = json.dumps([_FORMAT, code_checksum(), _versions(), arguments, contents])
         files = {each.absolute: each.remembered for each in sources}
         return {"key": hashlib.sha256(text.encode()).hexdigest(), "sources": files}
 

@@ -235,6 +235,7 @@ AGENTS = [  # rule, actors with a trigger model, and the sentence
     ("kill", "ISR", LAUNCHED + "in/ADP>5:case which/DET>8:obl " + KILLED.format(8, "3:acl:relcl")),
     ("kill", "ISR", "Raids=raid/NOUN>4:nsubj by/ADP>3:case Israel/PROPN>1:nmod killed=kill/VERB>0:root"),
     ("kill", "ISR", "An/DET>3:det Israeli/ADJ>3:amod raid/NOUN>4:nsubj killed=kill/VERB>0:root"),
+    ("kill", "ISR", "an/DET>3:det israeli/ADJ>3:amod raid/NOUN>4:nsubj killed=kill/VERB>0:root"),  # in lower case
     (
         "kill",
         "ISR",

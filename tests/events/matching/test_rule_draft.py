@@ -13,7 +13,7 @@ from corefsample import ParameterError, Tokens
 from events import load_lexicon, load_rules
 from events.evidence._examples import check_examples
 from events.matching import _rule_draft as drafts
-from events.rules._rules import load_presets
+from events.rules._rules import presets_of, rule_file
 
 ARRESTED = "British/ADJ>2:amod police/NOUN>3:nsubj arrested=arrest/VERB>0:root three/NUM>5:nummod men=man/NOUN>3:obj"
 SEIZED = (
@@ -55,7 +55,7 @@ def test_a_path_without_a_name_is_written_in_the_scheme_of_the_pipeline(tmp_path
     assert raid.path == ">obl[case=in]>nmod[case=by]"
     rule = load_rules(written(tmp_path, raid))
     assert paths_of(rule) == {"ud2": (">obl[case=in]>nmod[case=by]",), "ud1": (), "clearnlp": ()}
-    assert [check_examples(each) for each in load_presets(rule.source)] == [1, 1]
+    assert [check_examples(each) for each in presets_of(*rule_file(rule.source))] == [1, 1]
 
 
 def test_features_of_verbs_are_written_down() -> None:
@@ -97,13 +97,13 @@ EXPLODED = "A/DET>2:det bomb/NOUN>3:nsubj exploded=explode/VERB>0:root"
 def test_the_words_of_a_passive_are_in_the_order_in_which_they_are_given(tmp_path: Path) -> None:
     opened = drafted(OPENED, "opened fire")
     assert (opened.words, opened.path, opened.code) == (("open", "fire"), "passive_agent", "ARMY")
-    (rule, _) = load_presets(written(tmp_path, opened))
+    (rule, _) = presets_of(*rule_file(written(tmp_path, opened)))
     assert [phrase.words for frame in rule.frames for phrase in frame.phrases] == [("open", "fire")]
 
 
 @pytest.mark.parametrize("others", [(), (drafted(ARRESTED, actor="British"),)], ids=["alone", "with an actor"])
 def test_an_event_of_nobody_is_drafted_and_found(tmp_path: Path, others: tuple[drafts.DraftExample, ...]) -> None:
-    rules = load_presets(written(tmp_path, drafted(EXPLODED, actor="-"), *others))
+    rules = presets_of(*rule_file(written(tmp_path, drafted(EXPLODED, actor="-"), *others)))
     for rule in rules:
         assert rule.event == (("agent",) if others else ())
         assert rule.optional == ({"agent"} if others else set())

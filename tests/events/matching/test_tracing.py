@@ -13,7 +13,7 @@ from events.evidence._examples import example_tokens
 from events.matching._matches import DEFAULT
 from events.matching._matching import match_document
 from events.matching._tracing import TriggerTrace, trace_document
-from events.rules._rules import load_presets, load_rules, shipped_rules
+from events.rules._rules import load_rules, presets_of, rule_file, shipped_rules
 
 DAY = datetime.date(2000, 1, 1)
 
@@ -33,7 +33,7 @@ def counts(codes: set[str], inner: frozenset[str], *, joint: bool) -> bool:
 def test_traces_agree_with_the_matches_of_every_shipped_example(name: str) -> None:
     lexicon = load_lexicon("police")
     n_triggers = 0
-    for rule in load_presets(name):
+    for rule in presets_of(*rule_file(name)):
         for example in rule.examples:
             tokens = example_tokens(example)
             heads = [t for t, upos in enumerate(tokens.upos) if upos in ("NOUN", "PROPN", "PRON")]

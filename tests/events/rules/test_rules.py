@@ -13,7 +13,8 @@ from references.events import paths_of
 from corefsample import InputError, ParameterError
 from corefsample.syntax._schemes import SCHEMES
 from events.evidence._examples import check_examples
-from events.rules._rules import load_presets, load_rules, shipped_rules
+from events.rules import _rules
+from events.rules._rules import load_rules, presets_of, shipped_rules
 
 PARSE = """
 1 Iraq Iraq PROPN 2 nsubj
@@ -44,7 +45,7 @@ def written(folder: Path, content: Any, name: str = "strike.yaml") -> Path:
 
 @pytest.mark.parametrize("name", shipped_rules())
 def test_a_shipped_rule_has_three_presets_and_its_examples_pass(name: str) -> None:
-    presets = load_presets(name)
+    presets = presets_of(*_rules.rule_file(name))
     assert [rule.preset for rule in presets] == ["paper", "extended", "asserted"]
     for rule in presets:
         n_examples = sum(rule.preset in example.expect for example in rule.examples)
@@ -63,7 +64,7 @@ def test_paper_is_its_sentence_and_no_more() -> None:
 
 @pytest.mark.parametrize("name", shipped_rules())
 def test_a_shipped_rule_has_paths_in_every_scheme(name: str) -> None:
-    for rule in load_presets(name):
+    for rule in presets_of(*_rules.rule_file(name)):
         for paths in (rule.described, *(paths for frame in rule.frames for paths in frame.roles.values())):
             assert set(paths) == set(SCHEMES)
             assert all(paths.values())
@@ -215,7 +216,7 @@ remove:
     shipped = "deny|reject|dismiss|refute|dispute|disavow|disprove|rebut|doubt|disbelieve"
     assert f"<ccomp|xcomp|csubj[lemma={shipped}|gainsay]" in rule.conditions["denied"].paths["ud2"]
     assert rule.conditions["modal"] == base.conditions["modal"]
-    assert [each.preset for each in load_presets(path)] == ["extended", "asserted"]
+    assert [each.preset for each in presets_of(*_rules.rule_file(path))] == ["extended", "asserted"]
 
 
 def test_keys_of_an_extending_file_replace_those_of_the_base(tmp_path: Path) -> None:
@@ -233,7 +234,7 @@ def test_keys_of_an_extending_file_replace_those_of_the_base(tmp_path: Path) -> 
     assert (rule.frames[0].lemmas, rule.frames[1:3]) == ({"cuff"}, base.frames[1:3])
     assert (rule.unless, rule.description, rule.optional) == (("negated",), "Ours.", frozenset())
     assert (rule.classes, paths_of(rule)) == ({"agent": {"police"}}, paths_of(base))
-    assert [each.preset for each in load_presets(path)] == ["paper", "extended", "asserted", "own"]
+    assert [each.preset for each in presets_of(*_rules.rule_file(path))] == ["paper", "extended", "asserted", "own"]
     assert not load_rules(path, "own").distinct_actors
 
 

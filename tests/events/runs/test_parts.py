@@ -163,11 +163,15 @@ def test_a_checksum_is_remembered_until_the_file_changes_even_if_its_time_is_set
     assert store.key(before.fingerprint) != store.key(after.fingerprint)
 
 
-def test_a_part_that_other_code_computed_has_another_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", ["counts/_counter.py", "data/rules/violence.yaml"])
+def test_a_part_that_other_code_or_words_computed_has_another_key(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     before = PartStore(tmp_path).key("a")
     copy = tmp_path / "code"
     shutil.copytree(PROJECT / "events", copy)
-    (copy / "counts" / "_counter.py").write_text("other code")
+    assert (copy / name).exists()
+    (copy / name).write_text("other code")
     monkeypatch.setattr("events.runs._store._PACKAGES", (_store._PACKAGES[0], copy))
     _store.code_checksum.cache_clear()
     after = PartStore(tmp_path).key("a")

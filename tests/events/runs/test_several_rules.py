@@ -63,7 +63,7 @@ def test_a_counter_needs_different_rules_and_the_name_of_one() -> None:
         with error(ParameterError, "rule"):
             EventCounter(rules)  # type: ignore[arg-type]
     counter = EventCounter([attack, arrest])
-    with pytest.raises(ParameterError, match="event must be one of attack, arrest, got none"):
+    with pytest.raises(ParameterError, match="event must be one of attack, arrest, got None"):
         counter.counts()
     with error(ParameterError, "event"):
         counter.counts(event="meet")
