@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import dataclasses
+import importlib.util
 import inspect
 import os
 import re
@@ -420,6 +421,26 @@ class EngineOptions(Options, abc.ABC):
     workers: int | None = option(default=None, at_least=1, is_recorded=False)
     scheduler: str | None = option(default=None, metavar="ADDRESS", is_recorded=False)
     worker_timeout: float = option(default=600.0, above=0.0, is_recorded=False)
+
+    def _check(self) -> None:
+        super()._check()
+        if self.scheduler is None:
+            return
+        if self.workers is not None:
+            raise ParameterError("must be left out where a scheduler has its own workers", parameter="workers")
+        if "://" not in self.scheduler:
+            rule = "must be an address like tcp://host:8786"
+            raise ParameterError(f"{rule}, got {self.scheduler!r}", parameter="scheduler")
+        if importlib.util.find_spec("distributed") is None:
+            from corefsample._lazy import install_hint
+
+            rule, hint = "needs dask[distributed], which is not installed", install_hint("dask")
+            raise ParameterError(rule, parameter="scheduler", hint=hint)
+
+    @property
+    def is_here(self) -> bool:
+        """Whether this process does the work."""
+        return self.scheduler is None and self.workers in (None, 1)
 
     @property
     @abc.abstractmethod

@@ -20,7 +20,7 @@ from references import events as er, scoring as sr
 from corefsample.documents._batch import DocumentBatch
 from corefsample.formats.scored._parquet import ParquetWriter
 from events.commands import EventsOptions, ScoreOptions, run_events, run_score
-from events.runs._engines import Engine
+from events.runs._engines import completed_parts
 from events.runs._run_options import CountOptions, ScoringOptions
 from events.runs._store import PartStore, StoredPart
 
@@ -243,6 +243,5 @@ class NumberedPart:
 def computed_by_two(folder: Path, *numbers: int, on_progress: Any = None) -> None:
     """Have two workers compute numbered parts."""
     parts = [NumberedPart(number, folder) for number in numbers]
-    Engine(2).completed(
-        parts, PartStore(folder), raise_first_fault=False, total_bytes=len(parts), on_progress=on_progress
-    )
+    store, engine = PartStore(folder), EventsOptions(out="run", workers=2)
+    completed_parts(parts, store, engine, raise_first_fault=False, total_bytes=len(parts), on_progress=on_progress)

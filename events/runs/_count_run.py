@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 import corefsample
 from corefsample import _checks
+from corefsample._machine import processors
 from corefsample.errors import InputError, ParameterError, did_you_mean, shown
 from corefsample.files._paths import Inputs, PathLike, input_paths, is_file, joined, local_name
 from corefsample.files._reading import sealed, sha256
@@ -35,7 +36,7 @@ from events.rule_error._counts import READER, CountTables, actor_of, tables_with
 from events.rule_error._model import NO_RULE_ERROR, reference_file, reference_model
 from events.rules._format import Outcome
 from events.runs._count_parts import CountPart, checked_contents, file_parts, loaded_rules, require_dates, settings_of
-from events.runs._engines import Engine
+from events.runs._engines import completed_parts
 from events.runs._outputs import RunFolder, quarantine_lines, require_documents, require_same, run_record
 from events.runs._run_options import CountAgainOptions, CountOptions, EventsOptions
 from events.runs._store import STANDARD_INPUT, PartStore, StoredPart, opened_store
@@ -52,14 +53,13 @@ def count_corpus(inputs: Inputs, options: EventsOptions, *, on_progress: Progres
         `inputs` in the record.
     """
     started, out, is_remote = time.time(), options.out, is_url(options.out)
-    engine = Engine(options.workers, options.scheduler, options.worker_timeout)
     counting = CountOptions(**options.subset(*fields_of(CountOptions)))
     contents = checked_contents(counting)
     if options.rule_error != NO_RULE_ERROR:
         reference_model(options.rule_error, options.reference)  # raises before the work begins
     paths = input_paths(inputs, suffixes=SUFFIXES)
-    if STANDARD_INPUT in paths and not engine.is_here:
-        parameter = "workers" if engine.scheduler is None else "scheduler"
+    if STANDARD_INPUT in paths and not options.is_here:
+        parameter = "workers" if options.scheduler is None else "scheduler"
         rule = "cannot be combined with standard input, which only one process can read"
         raise ParameterError(rule, parameter=parameter)
     RunFolder(out, overwrite=options.overwrite or not is_remote)  # raises for a folder with other files
@@ -74,15 +74,17 @@ def count_corpus(inputs: Inputs, options: EventsOptions, *, on_progress: Progres
             settings["content of the table of rule errors"] = sha256(options.rule_error)
         if not options.overwrite and not is_remote:
             require_same(joined(out, RunFolder.RECORD), out, settings, paths)
-        of_worker = dataclasses.replace(counting, threads=options.threads or engine.threads)
+        n_threads = None if options.is_here else max(1, processors() // (options.workers or processors()))
+        of_worker = dataclasses.replace(counting, threads=options.threads or n_threads)
         parts = [part for source in sources for part in file_parts(of_worker, contents, source, store)]
         raise_first_fault = options.on_error == "stop"
         if options.stops_at_undated and not options.where:
             for source in sources:
                 require_dates(source.current_path)
-        complete = engine.completed(
+        complete = completed_parts(
             parts,
             store,
+            options,
             raise_first_fault=raise_first_fault,
             total_bytes=sum(source.n_bytes for source in sources),
             on_progress=on_progress,

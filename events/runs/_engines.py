@@ -1,6 +1,5 @@
 """Parts of a job, computed by this process, by processes of this machine, or by the workers of a Dask scheduler."""
 
-import importlib.util
 import logging
 import multiprocessing
 import signal
@@ -10,16 +9,14 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from dataclasses import dataclass
 from itertools import chain, islice
 from multiprocessing import resource_tracker
 from operator import methodcaller
 from typing import Any, Protocol
 
-from corefsample._lazy import install_hint
-from corefsample._machine import begin_worker, one_processor_left, processors
-from corefsample.errors import InputError, OutputError, ParameterError, ParameterHint
-from events._options import Progress
+from corefsample._machine import begin_worker, one_processor_left
+from corefsample.errors import InputError, OutputError, ParameterHint
+from events._options import EngineOptions, Progress
 from events.runs._store import CONTINUES, PartStore, StoredPart, code_checksum
 
 _QUEUED = 3  # number of tasks submitted for each worker while the first result is awaited
@@ -47,143 +44,100 @@ class Part(Protocol):
         """Compute the part, and add it to the store; call `on_progress` with bytes read and documents done."""
 
 
-@dataclass(frozen=True, slots=True)
-class Engine:
-    """Workers that compute the parts of a job.
+def completed_parts(
+    parts: Iterable[Part],
+    store: PartStore,
+    engine: EngineOptions,
+    *,
+    raise_first_fault: bool,
+    total_bytes: int,
+    on_progress: Progress | None = None,
+) -> list[StoredPart]:
+    """Compute the parts that the store does not have, and return the stored results of all parts in their order.
 
-    Attributes
+    Parameters
     ----------
-    workers
-        Number of processes on this machine; with None or 1, this process does the work.
-    scheduler
-        Address of an existing Dask scheduler, whose workers do the work instead of processes of this machine.
-    worker_timeout
-        Seconds without workers of the scheduler that are an error.
+    parts
+        Parts of a job, which are requested one by one. A single part is computed in this process, unless there is a
+        scheduler.
+    store
+        Store of the results.
+    engine
+        Options that name the workers.
+    raise_first_fault
+        True if the first invalid document is an error, so that a part with rejected documents cannot be used.
+    total_bytes, on_progress
+        Size of all inputs in bytes, and function that is called with the bytes of the complete parts, this size, and
+        the number of their documents.
 
     Raises
     ------
-    ParameterError
-        If `workers` and `scheduler` are both given, if the address is not a URL, or if Dask is not installed.
+    InputError
+        If a worker added its result to another folder of the same name.
+    OutputError
+        If a worker dies, or the scheduler cannot be reached, has no workers, or has workers without this version.
     """
+    completed: list[StoredPart] = []
+    waiting: deque[tuple[Part, Future[StoredPart]]] = deque()
+    n_bytes, n_documents = 0.0, 0
 
-    workers: int | None = None
-    scheduler: str | None = None
-    worker_timeout: float = 600.0
+    def report(n_read: float = 0.0, n_counted: int = 0) -> None:
+        if on_progress is not None:
+            on_progress(min(int(n_bytes + n_read), total_bytes), total_bytes, n_documents + n_counted)
 
-    def __post_init__(self) -> None:
-        if self.scheduler is None:
-            return
-        if self.workers is not None:
-            raise ParameterError("must be left out where a scheduler has its own workers", parameter="workers")
-        if "://" not in self.scheduler:
-            rule = "must be an address like tcp://host:8786"
-            raise ParameterError(f"{rule}, got {self.scheduler!r}", parameter="scheduler")
-        if importlib.util.find_spec("distributed") is None:
-            rule, hint = "needs dask[distributed], which is not installed", install_hint("dask")
-            raise ParameterError(rule, parameter="scheduler", hint=hint)
+    def computed_here(part: Part) -> StoredPart:
+        with one_processor_left():
+            return part.compute(lambda n_read, n_counted: report(min(n_read, part.n_bytes), n_counted))
 
-    @property
-    def is_here(self) -> bool:
-        """Whether this process does the work."""
-        return self.scheduler is None and self.workers in (None, 1)
+    def complete_oldest() -> None:
+        nonlocal n_bytes, n_documents
+        part, future = waiting.popleft()
+        while not wait([future], timeout=_POLL).done and is_working():
+            pass
+        rule = f"workers must live until {part} is complete, but one of them died"
+        died = OutputError(rule, hint=f"if memory ran out, use fewer workers or smaller parts; {CONTINUES}")
+        try:
+            if not future.done():
+                raise lost or died
+            stored = future.result()
+        except death:
+            raise died from None
+        except CancelledError:  # the scheduler was lost
+            raise lost or died from None
+        if not stored.folder.is_dir():
+            rule = "folder must be the same for all workers"
+            raise InputError(f"{rule}, got no result of {part}", place=str(store.path))
+        completed.append(stored)
+        n_bytes, n_documents = n_bytes + part.n_bytes, n_documents + stored.record["documents"]
+        report()
 
-    @property
-    def threads(self) -> int | None:
-        """Number of threads of each worker; None if this process does the work, which may use all processors."""
-        return None if self.is_here else max(1, processors() // self.workers) if self.workers else 1
-
-    def completed(
-        self,
-        parts: Iterable[Part],
-        store: PartStore,
-        *,
-        raise_first_fault: bool,
-        total_bytes: int,
-        on_progress: Progress | None = None,
-    ) -> list[StoredPart]:
-        """Compute the parts that the store does not have, and return the stored results of all parts in their order.
-
-        Parameters
-        ----------
-        parts
-            Parts of a job, which are requested one by one. A single part is computed in this process, unless there is a
-            scheduler.
-        store
-            Store of the results.
-        raise_first_fault
-            True if the first invalid document is an error, so that a part with rejected documents cannot be used.
-        total_bytes, on_progress
-            Size of all inputs in bytes, and function that is called with the bytes of the complete parts, this size,
-            and the number of their documents.
-
-        Raises
-        ------
-        InputError
-            If a worker added its result to another folder of the same name.
-        OutputError
-            If a worker dies, or the scheduler cannot be reached, has no workers, or has workers without this version.
-        """
-        completed: list[StoredPart] = []
-        waiting: deque[tuple[Part, Future[StoredPart]]] = deque()
-        n_bytes, n_documents = 0.0, 0
-
-        def report(n_read: float = 0.0, n_counted: int = 0) -> None:
-            if on_progress is not None:
-                on_progress(min(int(n_bytes + n_read), total_bytes), total_bytes, n_documents + n_counted)
-
-        def computed_here(part: Part) -> StoredPart:
-            with one_processor_left():
-                return part.compute(lambda n_read, n_counted: report(min(n_read, part.n_bytes), n_counted))
-
-        def complete_oldest() -> None:
-            nonlocal n_bytes, n_documents
-            part, future = waiting.popleft()
-            while not wait([future], timeout=_POLL).done and is_working():
-                pass
-            rule = f"workers must live until {part} is complete, but one of them died"
-            died = OutputError(rule, hint=f"if memory ran out, use fewer workers or smaller parts; {CONTINUES}")
-            try:
-                if not future.done():
-                    raise lost or died
-                stored = future.result()
-            except death:
-                raise died from None
-            except CancelledError:  # the scheduler was lost
-                raise lost or died from None
-            if not stored.folder.is_dir():
-                rule = "folder must be the same for all workers"
-                raise InputError(f"{rule}, got no result of {part}", place=str(store.path))
-            completed.append(stored)
-            n_bytes, n_documents = n_bytes + part.n_bytes, n_documents + stored.record["documents"]
-            report()
-
-        remaining = iter(parts)
-        first = list(islice(remaining, 2))
-        pool: AbstractContextManager[_Pool] = nullcontext((None, lambda: 1, lambda: True, BrokenProcessPool, None))
-        if self.scheduler is not None:
-            pool = _cluster(self.scheduler, self.worker_timeout)
-        elif self.workers not in (None, 1) and len(first) > 1:
-            pool = _processes(self.workers or 1)
-        with pool as (executor, n_workers, is_working, death, lost):
-            for part in chain(first, remaining):
-                future: Future[StoredPart] = Future()
-                if (stored := store.find(part.key, raise_first_fault=raise_first_fault)) is not None:
-                    future.set_result(stored)
-                elif executor is None:
-                    future.set_result(computed_here(part))
-                else:
-                    try:
-                        with _interrupts_later():
-                            future = executor.submit(methodcaller("compute"), part)
-                    except BrokenProcessPool as error:  # results that were computed before are completed first
-                        future.set_exception(error)
-                waiting.append((part, future))
-                most = max(_QUEUED * n_workers(), _FEWEST_QUEUED)
-                while waiting and (waiting[0][1].done() or len(waiting) > most):
-                    complete_oldest()
-            while waiting:
+    remaining = iter(parts)
+    first = list(islice(remaining, 2))
+    pool: AbstractContextManager[_Pool] = nullcontext((None, lambda: 1, lambda: True, BrokenProcessPool, None))
+    if engine.scheduler is not None:
+        pool = _cluster(engine.scheduler, engine.worker_timeout)
+    elif not engine.is_here and len(first) > 1:
+        pool = _processes(engine.workers or 1)
+    with pool as (executor, n_workers, is_working, death, lost):
+        for part in chain(first, remaining):
+            future: Future[StoredPart] = Future()
+            if (stored := store.find(part.key, raise_first_fault=raise_first_fault)) is not None:
+                future.set_result(stored)
+            elif executor is None:
+                future.set_result(computed_here(part))
+            else:
+                try:
+                    with _interrupts_later():
+                        future = executor.submit(methodcaller("compute"), part)
+                except BrokenProcessPool as error:  # results that were computed before are completed first
+                    future.set_exception(error)
+            waiting.append((part, future))
+            most = max(_QUEUED * n_workers(), _FEWEST_QUEUED)
+            while waiting and (waiting[0][1].done() or len(waiting) > most):
                 complete_oldest()
-        return completed
+        while waiting:
+            complete_oldest()
+    return completed
 
 
 # An executor, None for this process; the number of parts that it can compute at the same time; whether it works (false

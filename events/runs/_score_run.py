@@ -26,7 +26,7 @@ from events._options import Progress, Selection, fields_of
 from events.news._quality import TextTally
 from events.runs import _outputs as outputs
 from events.runs._document_inputs import ANNOTATED, DocumentInputs, ReadDocument
-from events.runs._engines import Engine
+from events.runs._engines import completed_parts
 from events.runs._run_options import ARTICLE_OPTIONS, ScoreOptions, ScoringOptions
 from events.runs._scorer import forget_scorer, scorer_of, with_absolute_paths
 from events.runs._store import PartStore, StoredPart, opened_store
@@ -159,8 +159,8 @@ def score_corpus(inputs: Inputs, options: ScoreOptions, *, on_progress: Progress
     started, path = time.time(), options.out
     scoring = ScoringOptions(**options.subset(*fields_of(ScoringOptions)))
     suffix = require_suffix(path, SUFFIXES, ParameterError)
-    uses_all = options.workers is None and options.scheduler is None and options.pipeline is not None
-    engine = Engine(processors() if uses_all else options.workers, options.scheduler, options.worker_timeout)
+    if options.workers is None and options.scheduler is None and options.pipeline is not None:
+        options = dataclasses.replace(options, workers=processors())
     # Without a record after a run that was killed when its output was complete; with one after a finished run, whose
     # settings are compared below. A file of another kind with the name of the record is the user's.
     is_left = not is_url(path) and (_parts_folder(path).is_dir() or bool(outputs.scoring_of(path)))
@@ -182,9 +182,10 @@ def score_corpus(inputs: Inputs, options: ScoreOptions, *, on_progress: Progress
         if not options.overwrite:
             outputs.require_same(record_path, path, settings, documents.paths)
         parts = _parts(documents, settings, options.part_size, store, scorer.options, scorer.identity)
-        stored = engine.completed(
+        stored = completed_parts(
             parts,
             store,
+            options,
             raise_first_fault=options.on_error == "stop",
             total_bytes=documents.total_bytes,
             on_progress=on_progress,
@@ -211,7 +212,7 @@ def score_corpus(inputs: Inputs, options: ScoreOptions, *, on_progress: Progress
             "reasons": [each.message() for each in rejected[:3]],
             "skipped": dict(documents.skipped),
             "recalibration": chosen_recalibration(options.recalibration, options.model, source),
-            "workers": None if options.scheduler is not None else engine.workers or 1,
+            "workers": None if options.scheduler is not None else options.workers or 1,
             "n_repeated": len(documents.repeated),
             "duplicates": _written_duplicates(documents, path),
         }
