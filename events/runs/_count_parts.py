@@ -2,14 +2,12 @@
 
 import dataclasses
 import gc
-import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
-from importlib import resources
 from itertools import chain
 from typing import Any
 
@@ -18,21 +16,20 @@ import msgspec
 from corefsample._machine import processors
 from corefsample.documents._faults import Rejected, missing_field
 from corefsample.errors import DamagedFileError, InputError, ParameterError
-from corefsample.files._paths import is_file, open_binary, partition_values
+from corefsample.files._paths import is_file, partition_values
 from corefsample.files._reading import LineReader, parquet_errors, sha256
 from corefsample.files._remote import credentials
 from corefsample.formats import DocumentStream
 from corefsample.formats.scored._parquet import ParquetReader, row_group_sizes
 from corefsample.posterior._posterior import CorpusRecalibration
 from corefsample.recalibration import read_recalibration
-from corefsample.recalibration._uncertain import NO_RECALIBRATION, named_recalibration, recalibration_file
+from corefsample.recalibration._uncertain import NO_RECALIBRATION, named_recalibration
 from events._options import Selection, fields_of
 from events.counts._counter import EventCounter
 from events.evidence._columns import Calendar, EventKey
 from events.evidence._rule_set import RuleSet
 from events.lexicon._lexicon import Lexicon
-from events.matching._trigger_model import load_trigger_model
-from events.rules._rules import BY_RULES, Rule, sources_of
+from events.rules._rules import Rule, sources_of
 from events.runs._run_options import CountOptions
 from events.runs._store import STANDARD_INPUT, PartStore, Source, StoredPart
 
@@ -43,7 +40,9 @@ _BATCH = 256  # documents in a batch; some 20 MB of columns at 130 mentions per 
 
 
 def checked_contents(options: CountOptions) -> str:
-    """Load and check what the options name; return checksums of the rules, the lexicon and the recalibration as JSON.
+    """Load and check what the options name; return checksums of the user's files among this as JSON.
+
+    The files of the package need no checksums here, because keys of parts have one of the whole package.
 
     Raises
     ------
@@ -51,15 +50,16 @@ def checked_contents(options: CountOptions) -> str:
         If an option, a rule, a lexicon or a recalibration is invalid.
     """
     Calendar(options.period)
-    records = [path for path in map(recalibration_file, options.records) if is_file(path)]
+    files: dict[str, Sequence[str | None]] = {
+        "rule": [source for rule in options.rules for source in sources_of(rule)],
+        "lexicon": [options.lexicon],
+        "recalibration": [options.recalibration],
+        "trigger model": [options.triggers],
+    }
     contents = json.dumps(
         {
-            "content of the rule": [_checksum(*sources_of(rule)) for rule in options.rules],
-            "content of the recalibration": [*map(sha256, records)],
-            "content of the lexicon": _checksum(options.lexicon),
-            "content of the trigger model": ""
-            if options.triggers == BY_RULES
-            else load_trigger_model(options.triggers, options.encoder or "").checksum,
+            f"content of the {name}": [sha256(path) for path in paths if path is not None and is_file(path)]
+            for name, paths in files.items()
         }
     )
     corpus_recalibration(options, contents)
@@ -279,20 +279,6 @@ def _dated(path: str) -> Iterator[tuple[str, _Dated]]:
         for number, line, _ in LineReader(path).byte_lines():
             with suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):  # also for a blank line
                 yield f"line {number}", decoder.decode(line)
-
-
-def _checksum(*sources: str | None) -> str:
-    """SHA-256 of the files of a rule or a lexicon, and of all such files of the package, to which these can refer."""
-    texts = b""
-    for source in sources:
-        if source is not None and is_file(source):
-            with open_binary(source) as stream:
-                texts += bytes(stream.read())
-    for shipped in (resources.files("events") / "data", resources.files("corefsample.languages")):
-        with resources.as_file(shipped) as folder:
-            for path in sorted(folder.rglob("*.yaml")):
-                texts += path.read_bytes()
-    return hashlib.sha256(texts).hexdigest()
 
 
 def _require_compared(name: str, rule: Rule, lexicon: Lexicon) -> None:

@@ -39,7 +39,7 @@ from events.runs._count_parts import CountPart, checked_contents, file_parts, lo
 from events.runs._engines import completed_parts
 from events.runs._outputs import RunFolder, quarantine_lines, require_documents, require_same, run_record
 from events.runs._run_options import CountAgainOptions, CountOptions, EventsOptions
-from events.runs._store import STANDARD_INPUT, PartStore, StoredPart, opened_store
+from events.runs._store import STANDARD_INPUT, PartStore, Source, StoredPart, opened_store
 from events.runs._written_tables import draw_counts, write_counts, written_rows
 
 
@@ -64,7 +64,7 @@ def count_corpus(inputs: Inputs, options: EventsOptions, *, on_progress: Progres
         raise ParameterError(rule, parameter=parameter)
     RunFolder(out, overwrite=options.overwrite or not is_remote)  # raises for a folder with other files
     with opened_store(Path(f"{local_name(out)}.parts") if is_remote else Path(out) / "parts", out) as store:
-        sources = store.sources(paths)
+        sources = [*map(Source.of, paths)]
         settings = {
             "version of corefsample": corefsample.__version__,
             **settings_of(counting, contents),

@@ -17,14 +17,14 @@ from typing import Any, Protocol
 from corefsample._machine import begin_worker, one_processor_left
 from corefsample.errors import InputError, OutputError, ParameterHint
 from events._options import EngineOptions, Progress
-from events.runs._store import CONTINUES, PartStore, StoredPart, code_checksum
+from events.runs._store import CONTINUES, PartStore, StoredPart, package_checksum
 
 _QUEUED = 3  # number of tasks submitted for each worker while the first result is awaited
 _FEWEST_QUEUED = 6  # number of tasks submitted to a cluster that has no workers yet
 _POLL = 0.2  # seconds between two checks of the workers or of the scheduler
 _CONNECTING = "10s"
 _PATIENCE = 10.0  # seconds without workers before a message
-_CHECKSUM = "__import__('events.runs._store', fromlist=['_']).code_checksum()"
+_CHECKSUM = "__import__('events.runs._store', fromlist=['_']).package_checksum()"
 _PARTS = ("client", "comm", "core", "nanny", "scheduler", "worker")
 _LOGGERS = ("distributed", *(f"distributed.{part}" for part in _PARTS), "asyncio", "tornado.application")
 
@@ -258,7 +258,7 @@ def _require_this_version(client: Any, address: str) -> None:
     except Exception as error:
         checksums = {address: error}
     for process, checksum in checksums.items():
-        if checksum != code_checksum():
+        if checksum != package_checksum():
             problem = f"{type(checksum).__name__}: {checksum}" if isinstance(checksum, Exception) else "another version"
             rule = f"scheduler and workers must have this version of corefsample, got {problem}"
             raise OutputError(rule, place=process, hint="install it where they run, and start them again")

@@ -112,16 +112,6 @@ class CountOptions(
             raise ParameterError(f"must name two different actors, got {self.compare[0]!r} twice", parameter="compare")
 
     @property
-    def records(self) -> tuple[str, ...]:
-        """Names or paths of the recalibrations on which the counts depend, or may depend."""
-        from corefsample.recalibration._uncertain import SHIPPED, named_recalibration
-
-        if self.recalibration is None:  # scores may have been recalibrated with a model of the package
-            return () if self.uncertainty == "none" else tuple(SHIPPED)
-        name = named_recalibration(self.recalibration)
-        return () if name is None else (name,)
-
-    @property
     def rules(self) -> tuple[str, ...]:
         """Names or paths of the rules, at least one."""
         return (self.rule,) if isinstance(self.rule, str) else tuple(self.rule)

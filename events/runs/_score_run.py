@@ -29,7 +29,7 @@ from events.runs._document_inputs import ANNOTATED, DocumentInputs, ReadDocument
 from events.runs._engines import completed_parts
 from events.runs._run_options import ARTICLE_OPTIONS, ScoreOptions, ScoringOptions
 from events.runs._scorer import forget_scorer, scorer_of, with_absolute_paths
-from events.runs._store import PartStore, StoredPart, opened_store
+from events.runs._store import PartStore, Source, StoredPart, opened_store
 
 DUPLICATES_SUFFIX = ".duplicates.csv"
 _DOCUMENTS = "documents.parquet"
@@ -177,7 +177,7 @@ def score_corpus(inputs: Inputs, options: ScoreOptions, *, on_progress: Progress
     _require_pipeline_for_text(documents, scoring)
     scorer = scorer_of(with_absolute_paths(scoring))
     with opened_store(_parts_folder(path), path) as store:
-        sources = store.sources(documents.paths)
+        sources = [*map(Source.of, documents.paths)]
         settings = scorer.settings(scoring)
         if not options.overwrite:
             outputs.require_same(record_path, path, settings, documents.paths)

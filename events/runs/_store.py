@@ -10,7 +10,7 @@ import secrets
 import shutil
 import sys
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
@@ -27,28 +27,26 @@ from corefsample.errors import CorefsampleError, InputError, OutputError, Parame
 from corefsample.files._atomic import unwritable, write_json
 from corefsample.files._paths import Inputs, PathLike, absolute, file_version, input_paths, path_list
 from corefsample.files._reading import is_sealed, read_json, sealed, sha256
-from events._options import EngineOptions, fields_of
+from events._options import EngineOptions
 from events._summary import Summary
 
 STANDARD_INPUT = "-"
 CONTINUES = "the same command continues"  # the next step after an error that leaves complete parts
 _FORMAT = 8
 LOCK_NAME = ".lock"
-_RECORD, _SOURCES = "record.json", "sources.json"
+_RECORD = "record.json"
 _PART_NAME = re.compile(r"[0-9a-f]{64}-[0-9a-f]{16}")
 _PACKAGES = tuple(Path(package.__path__[0]) for package in (corefsample, events))
 # A file that changed so short a time ago is read again, because the next change may have the same time.
 _TICK = 2_000_000_000  # nanoseconds
 _NOT_IN_OUTPUTS = ("workers", "scheduler", "worker_timeout", "threads", "part_size", "overwrite")  # options
-_PIPELINE = "SPACY"  # placeholder of the option that names a pipeline
-_NAMING_FOLDERS = (_PIPELINE, "AUDIT", "FOLDER")
-_NAMING_FILES = (*_NAMING_FOLDERS, "FILE", "RULE", "MODEL")
+_FOLDERS = ("pipeline", "encoder", "reference")  # options that name folders
 _checksums_so_far: dict[str, list[Any]] = {}  # size, time of change and checksum of files that this process read
 
 
 @cache
-def code_checksum() -> str:
-    """SHA-256 of all files of the packages: a part that other code, models or word lists computed is not used."""
+def package_checksum() -> str:
+    """SHA-256 of all files of the packages: a part that other code, rules or models computed is not used."""
     files = [path for package in _PACKAGES for path in _files_below(package)]
     return hashlib.sha256(b"\0".join(map(Path.read_bytes, files))).hexdigest()
 
@@ -166,8 +164,8 @@ class PartStore:
     path: Path
 
     def key(self, *values: Any) -> str:
-        """SHA-256 of the code, the version of the store, and JSON values on which a result depends."""
-        text = json.dumps([_FORMAT, code_checksum(), *values], sort_keys=True)
+        """SHA-256 of the packages, the version of the store, and JSON values on which a result depends."""
+        text = json.dumps([_FORMAT, package_checksum(), *values], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
     def find(self, key: str, *, raise_first_fault: bool = False) -> StoredPart | None:
@@ -221,16 +219,6 @@ class PartStore:
         """Yield the records of complete parts."""
         return filter(None, (read_sealed(path) for path in self.path.glob(f"*/{_RECORD}")))
 
-    def sources(self, paths: Iterable[str]) -> list[Source]:
-        """Describe input files and save their checksums, so that a file of the same size and time is not read again."""
-        remembered = read_sealed(self.path / _SOURCES) or {}
-        sources = [Source.of(path, remembered) for path in paths]
-        pairs = [(each.absolute, each.remembered) for each in sources]
-        checksums = {path: value for path, value in pairs if _checksums_so_far.get(path) == value}
-        if not checksums.items() <= remembered.items():
-            write_sealed(self.path / _SOURCES, {**remembered, **checksums})
-        return sources
-
 
 def _checksums(folder: Path) -> dict[str, str]:
     """SHA-256 of the files of a part by name."""
@@ -265,14 +253,13 @@ class FinishedCommand:
             for path in input_paths(self.inputs, folders=True):
                 paths += _files_below(path) if os.path.isdir(path) else [path]
                 paths += glob(f"{escape(path)}.scoring.json")
-            for name, option in fields_of(type(self.options)).items():
-                texts = values[name] if isinstance(values.get(name), tuple) else (values.get(name),)
-                for text in filter(None, texts if option.metavar in _NAMING_FILES and name != "out" else ()):
-                    paths += [text] if os.path.isfile(text) else []
-                    if option.metavar in _NAMING_FOLDERS:
-                        is_package = option.metavar == _PIPELINE and text.isidentifier()
-                        package = util.find_spec(text) if is_package else None
-                        folders = [text, *((package and package.submodule_search_locations) or ())]
+            for name, value in values.items():
+                for text in value if isinstance(value, tuple) else (value,):
+                    if isinstance(text, str) and name != "out":
+                        folders = [text] if name in _FOLDERS else []
+                        if name == "pipeline" and text.isidentifier() and (package := util.find_spec(text)):
+                            folders += package.submodule_search_locations or []
+                        paths += [text] if os.path.isfile(text) else []
                         paths += [file for folder in folders for file in _files_below(folder)]
             if STANDARD_INPUT in paths:
                 return None
@@ -281,7 +268,7 @@ class FinishedCommand:
             return None
         contents = [(each.path, each.absolute, each.fingerprint) for each in sources]
         arguments = [self.name, path_list(self.inputs), values]
-        text = json.dumps([_FORMAT, code_checksum(), _versions(), arguments, contents])
+        text = json.dumps([_FORMAT, package_checksum(), _versions(), arguments, contents])
         files = {each.absolute: each.remembered for each in sources}
         return {"key": hashlib.sha256(text.encode()).hexdigest(), "sources": files}
 

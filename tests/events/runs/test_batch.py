@@ -26,7 +26,6 @@ import events.runs._outputs
 import events.runs._written_tables
 from corefsample import InputError, read_documents
 from corefsample.files._atomic import unescaped
-from corefsample.recalibration._uncertain import SHIPPED, recalibration_file
 from events import EventCounter
 from events.audit._audit_frame import read_run_documents
 from events.audit._learning import RunFeatures
@@ -181,12 +180,6 @@ def test_a_run_depends_on_the_rules_that_its_rule_extends(corpus: Path, tmp_path
     assert checked_contents(options) == before
     base.write_text(base.read_text() + "add: {frames: {verb: {lemma: [raid]}}}\n")
     assert checked_contents(options) != before
-
-
-def test_a_run_depends_on_every_recalibration_that_its_scores_may_have_had() -> None:
-    files = [hashlib.sha256(Path(recalibration_file(name)).read_bytes()).hexdigest() for name in SHIPPED]
-    for options, expected in ((CountOptions(), files), (CountOptions(uncertainty="none"), [])):
-        assert json.loads(checked_contents(options))["content of the recalibration"] == expected
 
 
 def test_no_event_at_all_is_a_result(tmp_path: Path) -> None:

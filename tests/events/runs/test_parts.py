@@ -20,7 +20,7 @@ from run_cases import PART, Case, complete, computed_by_two, documents, engine_o
 
 from corefsample import InputError, OutputError, ParameterError
 from events.runs import _store
-from events.runs._store import PartStore, opened_store
+from events.runs._store import PartStore, Source, opened_store
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # the cluster's
 
@@ -119,7 +119,7 @@ def test_no_part_of_another_version_or_rule_or_model_is_used(
     else:
         shutil.copy(sr.small_model(tmp_path, epochs=2), own)
     stopped(case, out, len(complete(out)) + 1, options=options)
-    monkeypatch.setattr("events.runs._store.code_checksum", lambda: "other code")
+    monkeypatch.setattr("events.runs._store.package_checksum", lambda: "other code")
     assert case.n_left(case.run(out, options=options)) == 0
 
 
@@ -145,37 +145,34 @@ def test_a_file_that_changes_while_it_is_counted_is_an_error(counting: Case, tmp
 def test_a_checksum_is_remembered_until_the_file_changes_even_if_its_time_is_set_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path, store, n_read = tmp_path / "a.txt", PartStore(tmp_path), []
+    path, n_read = tmp_path / "a.txt", []
     monkeypatch.setattr(_store, "sha256", lambda path: n_read.append(path) or Path(path).read_text())
     path.write_text("one")
     about = path.stat()
-    assert store.sources([str(path)]) == store.sources([str(path)])
+    assert Source.of(str(path)) == Source.of(str(path))
     assert len(n_read) == 2  # the file is so new that its next change could have the same time
     monkeypatch.setattr(_store, "_TICK", 0)
     time.sleep(0.05)  # file systems have times of a few milliseconds
-    (before,) = store.sources([str(path)])
-    assert store.sources([str(path)]) == [before]
+    before = Source.of(str(path))
+    assert Source.of(str(path)) == before
     assert len(n_read) == 3
     path.write_text("two")
     os.utime(path, ns=(about.st_atime_ns, about.st_mtime_ns))
-    (after,) = store.sources([str(path)])
-    assert (before.fingerprint, after.fingerprint) == ("one", "two")
-    assert store.key(before.fingerprint) != store.key(after.fingerprint)
+    assert (before.fingerprint, Source.of(str(path)).fingerprint) == ("one", "two")
 
 
-@pytest.mark.parametrize("name", ["counts/_counter.py", "data/rules/violence.yaml"])
-def test_a_part_that_other_code_or_words_computed_has_another_key(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("name", ["counts/_counter.py", "data/rules/attack.yaml"])
+def test_a_part_that_other_code_or_data_computed_has_another_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     before = PartStore(tmp_path).key("a")
     copy = tmp_path / "code"
     shutil.copytree(PROJECT / "events", copy)
-    assert (copy / name).exists()
-    (copy / name).write_text("other code")
+    (copy / name).write_text("other content")
     monkeypatch.setattr("events.runs._store._PACKAGES", (_store._PACKAGES[0], copy))
-    _store.code_checksum.cache_clear()
+    _store.package_checksum.cache_clear()
     after = PartStore(tmp_path).key("a")
-    _store.code_checksum.cache_clear()
+    _store.package_checksum.cache_clear()
     assert before != after
 
 
@@ -527,7 +524,7 @@ def test_a_scheduler_without_workers_or_with_another_version_is_an_error(
             case.run(case.out(tmp_path), **scheduler)
         assert caught.value.obstacle == "NoScheduler"
         assert sum("has no workers" in record.getMessage() for record in caplog.records) == 1
-        monkeypatch.setattr("events.runs._engines.code_checksum", lambda: "another")
+        monkeypatch.setattr("events.runs._engines.package_checksum", lambda: "another")
         with error(OutputError, place=cluster.scheduler_address) as caught:
             case.run(case.out(tmp_path), **scheduler)
         assert caught.value.obstacle is None
