@@ -2,7 +2,8 @@
 
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -82,6 +83,19 @@ def requirements() -> tuple[list[str], dict[str, list[str]]]:
         elif extra[1] not in _FOR_DEVELOPERS and not requirement.startswith("corefsample"):  # an extra with another
             extras.setdefault(extra[1], []).append(requirement)
     return required, extras
+
+
+def versions_of(requirement_texts: Iterable[str]) -> dict[str, str | None]:
+    """Version of the package of each requirement, by the name of the package; None if it is missing."""
+    from importlib import metadata
+
+    versions: dict[str, str | None] = {}
+    for requirement_text in requirement_texts:
+        name = re.split(r"[^\w.-]", requirement_text, maxsplit=1)[0]
+        versions[name] = None
+        with suppress(metadata.PackageNotFoundError):
+            versions[name] = metadata.version(name)
+    return versions
 
 
 def install_hint(extra: str) -> str:

@@ -2,17 +2,14 @@
 
 import os
 import platform
-import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import metadata
 from itertools import chain
 from typing import Any
 
 from corefsample import CorefsampleError, __version__
-from corefsample._lazy import requirements
+from corefsample._lazy import requirements, versions_of
 from corefsample._machine import available_memory, processors
 from corefsample.documents._faults import Rejected
 from events._summary import Pairs, Summary, listed
@@ -134,8 +131,8 @@ def describe_environment() -> dict[str, Any]:
         "corefsample": __version__,
         "python": platform.python_version(),
         "platform": f"{sys.platform} {platform.machine()}",
-        "packages": _installed(needed),
-        "extras": {extra: _installed(names) for extra, names in extras.items()},
+        "packages": versions_of(needed),
+        "extras": {extra: versions_of(names) for extra, names in extras.items()},
         "processor": numba.config.CPU_NAME or binding.get_host_cpu_name(),  # type: ignore[attr-defined]
         "processors": processors(),
         "free_memory": available_memory(),
@@ -143,14 +140,3 @@ def describe_environment() -> dict[str, Any]:
         "kernels_missing": [name for name, group in kernels.items() if folders and not any(map(is_cached, group))],
         "variables": {name: value for name, value in sorted(os.environ.items()) if name.startswith(_PREFIXES)},
     }
-
-
-def _installed(stated: Iterable[str]) -> dict[str, str | None]:
-    """Version of the package of each requirement, by the name of the package; None if it is missing."""
-    versions: dict[str, str | None] = {}
-    for requirement in stated:
-        name = re.split(r"[^\w.-]", requirement, maxsplit=1)[0]
-        versions[name] = None
-        with suppress(metadata.PackageNotFoundError):
-            versions[name] = metadata.version(name)
-    return versions

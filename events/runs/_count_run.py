@@ -105,7 +105,7 @@ def count_corpus(inputs: Inputs, options: EventsOptions, *, on_progress: Progres
             if options.rule_error != NO_RULE_ERROR:
                 model = reference_model(options.rule_error, options.reference)
                 tables = tables_with_error(tables, model, rules.lexicon.kinds, kin, seed=options.seed)
-            with written_rows(folder.file, evidence, tables.with_readers) as documents:
+            with written_rows(folder.file, evidence, tables.with_readers):
                 write_counts(folder.file, tables)
             if options.pictures:
                 draw_counts(folder.file, tables, rules.names)
@@ -150,12 +150,13 @@ def count_corpus(inputs: Inputs, options: EventsOptions, *, on_progress: Progres
                 files=folder.checksums(),
             )
             folder.finish_record(sealed(record))
+        documents = evidence.documents.read("trigger", "actor", "actors")
+        for note in rules.notes(documents) if evidence.n_documents else ():
+            logging.getLogger("corefsample.events").warning("%s", note)
         if is_remote:
             store.remove()
         else:
             store.keep([*stored, *complete])
-    for note in rules.notes(documents) if evidence.n_documents else ():
-        logging.getLogger("corefsample.events").warning("%s", note)
     outside = counts.of_rules[0].occurrences.outside
     return {**values, "counts": tables.table, "totals": tables.totals, "outside": outside, "inputs": record["inputs"]}
 

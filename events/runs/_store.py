@@ -15,13 +15,14 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from glob import escape, glob
-from importlib import metadata, util
+from importlib import util
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import corefsample
 import events
-from corefsample._lazy import requirements
+from corefsample._lazy import requirements, versions_of
 from corefsample.documents._faults import Rejected
 from corefsample.errors import CorefsampleError, InputError, OutputError, ParameterError
 from corefsample.files._atomic import unwritable, write_json
@@ -267,8 +268,10 @@ class FinishedCommand:
         except (CorefsampleError, OSError, ValueError):
             return None
         contents = [(each.path, each.absolute, each.fingerprint) for each in sources]
+        required, extras = requirements()
+        versions = versions_of(chain(required, *extras.values()))
         arguments = [self.name, path_list(self.inputs), values]
-        text = json.dumps([_FORMAT, package_checksum(), _versions(), arguments, contents])
+        text = json.dumps([_FORMAT, package_checksum(), sys.version, versions, arguments, contents])
         files = {each.absolute: each.remembered for each in sources}
         return {"key": hashlib.sha256(text.encode()).hexdigest(), "sources": files}
 
@@ -301,18 +304,6 @@ class FinishedCommand:
             # Another run in the folder has another record; the last one that was written belongs to all outputs.
             if read_json(self.run_record)["summary"].items() <= summary["values"].items():
                 write_sealed(self.path, {**self.state, "sources": sources, "files": checksums, "summary": summary})
-
-
-@cache
-def _versions() -> dict[str, str]:
-    """Versions of Python and of the libraries of a plain installation and of the extras."""
-    required, extras = requirements()
-    versions = {"python": sys.version}
-    for requirement in [*required, *(each for extra in extras.values() for each in extra)]:
-        name = re.split(r"[^\w.-]", requirement)[0]
-        with suppress(metadata.PackageNotFoundError):
-            versions[name] = metadata.version(name)
-    return versions
 
 
 @contextmanager

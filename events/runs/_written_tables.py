@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
+import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from corefsample.documents._batch import DocumentBatch
@@ -24,7 +25,6 @@ from events.runs._outputs import save_pictures
 
 File = Callable[[str], Path]
 
-_FOUND = ["trigger", "actor", "actors"]
 _CSV = pa.csv.WriteOptions(quoting_style="needed", quoting_header="none")
 _NEAR_HALF = 100
 _EVIDENCE_GROUP = 2000  # rows in a row group of the table of evidence
@@ -33,7 +33,7 @@ _DOCUMENT_GROUP = 64  # documents that are merged at a time
 
 
 @contextmanager
-def written_rows(file: File, evidence: Evidence, complete: Callable[[pa.Table], pa.Table]) -> Iterator[pa.Table]:
+def written_rows(file: File, evidence: Evidence, complete: Callable[[pa.Table], pa.Table]) -> Iterator[None]:
     """Write the tables of documents, evidence and events; the largest table is written while the `with` block runs.
 
     Parameters
@@ -44,18 +44,13 @@ def written_rows(file: File, evidence: Evidence, complete: Callable[[pa.Table], 
         Evidence of the run.
     complete
         Function that adds columns to the table of evidence.
-
-    Yields
-    ------
-    pa.Table
-        A row for each document: `trigger`, whether it has a trigger; `actor`, whether it has a word of an actor's name;
-        and `actors`, the events in it with P > 0.
     """
     with ThreadPoolExecutor(1, thread_name_prefix="corefsample-write") as background:
         # Arrow compresses the documents without Python's global lock, while the other tables are made.
         documents = background.submit(_write_documents, file, evidence.scored)
         _write_evidence(file, evidence, complete)
-        yield _write_all_documents(file, evidence)
+        evidence.documents.write(file("all_documents.parquet"), _TABLE_GROUP, evidence.settings.in_metadata)
+        yield
         documents.result()
 
 
@@ -85,54 +80,44 @@ def draw_counts(file: File, tables: CountTables, names: Mapping[str, str]) -> No
 
 
 def _write_evidence(file: File, evidence: Evidence, complete: Callable[[pa.Table], pa.Table]) -> None:
-    """Write the evidence and its triggers, and the rows in which errors are easiest to find.
-
-    These are the rows whose probability is closest to 0.5 and, with the error of rules, others with P < 0.5 that a
-    reader most probably counts.
-    """
+    """Write the evidence and its triggers, and the rows in which errors are easiest to find."""
     empty = evidence.rows.schema.empty_table()
     roles, schema = evidence.settings.roles, evidence.settings.in_metadata(complete(empty).schema)
     columns = [name for name in schema.names if name not in OF_COUNTS]
-    nearest = misses = complete(empty).select(columns)
     waiting = empty  # the last document, whose triggers may go on
     with (
         parquet_writer(file("evidence.parquet"), schema) as table,
-        pa.csv.CSVWriter(file("evidence.csv"), nearest.schema, write_options=_CSV) as text,
+        pa.csv.CSVWriter(file("evidence.csv"), complete(empty).select(columns).schema, write_options=_CSV) as text,
         pa.csv.CSVWriter(file("events.csv"), trigger_rows(empty, roles).schema, write_options=_CSV) as triggers,
     ):
         for group in evidence.rows.groups(_EVIDENCE_GROUP):
             rows = complete(group)
             logging.getLogger("corefsample.steps").info("finalising: evidence of %s", rows["date"][-1])
             table.write_table(rows)
-            shown = with_evidence(rows).select(columns)
-            text.write_table(escaped_texts(shown))
-            candidates = pa.concat_tables([nearest, shown])
-            distances = pc.abs(pc.subtract(candidates["probability"], 0.5)).to_numpy()
-            nearest = candidates.take(np.argsort(distances, kind="stable")[:_NEAR_HALF])  # ties keep the earlier row
-            if READER[0] in columns:
-                not_counted = rows.filter(pc.less(rows["probability"], 0.5)).select(columns)
-                candidates = pa.concat_tables([misses, not_counted]).filter(pc.is_valid(pc.field(READER[0])))
-                order = np.argsort(-candidates[READER[0]].to_numpy(), kind="stable")
-                misses = candidates.take(order[:_NEAR_HALF])
+            text.write_table(escaped_texts(with_evidence(rows).select(columns)))
             waiting = pa.concat_tables([waiting, group])
             is_last = pc.equal(waiting["doc_id"], waiting["doc_id"][-1])
             triggers.write_table(escaped_texts(trigger_rows(waiting.filter(pc.invert(is_last)), roles)))
             waiting = waiting.filter(is_last)
         triggers.write_table(escaped_texts(trigger_rows(waiting, roles)))
-    same, others = (table.select(["doc_id", "event", *roles]).to_pylist() for table in (nearest, misses))
-    misses = misses.filter(pa.array([row not in same for row in others], pa.bool_()))
-    pa.csv.write_csv(escaped_texts(pa.concat_tables([nearest, misses])), file("near_half.csv"), _CSV)
+    pa.csv.write_csv(escaped_texts(_near_half(file("evidence.parquet"), columns)), file("near_half.csv"), _CSV)
 
 
-def _write_all_documents(file: File, evidence: Evidence) -> pa.Table:
-    """Write the table of all documents, and return its columns `trigger`, `actor` and `actors`."""
-    schema = evidence.settings.in_metadata(evidence.documents.schema)
-    columns = [schema.empty_table().select(_FOUND)]
-    with parquet_writer(file("all_documents.parquet"), schema) as table:
-        for group in evidence.documents.groups(_TABLE_GROUP):
-            table.write_table(group)
-            columns.append(group.select(_FOUND))
-    return pa.concat_tables([each.replace_schema_metadata(None) for each in columns])
+def _near_half(path: Path, columns: list[str]) -> pa.Table:
+    """Rows of the table of evidence whose probability is closest to 0.5.
+
+    With the error of rules, others with P < 0.5 that a reader most probably counts follow.
+    """
+    table = pq.read_table(path, columns=[name for name in ("probability", READER[0]) if name in columns])
+    probability = table["probability"].to_numpy()
+    order = np.argsort(np.abs(probability - 0.5), kind="stable")  # ties keep the earlier row
+    rows = order[probability[order] > 0.0][:_NEAR_HALF]
+    if READER[0] in columns:
+        of_readers = table[READER[0]].to_numpy()  # NaN, the last in the order, where it is missing
+        order = np.argsort(-of_readers, kind="stable")
+        misses = order[(probability < 0.5)[order] & ~np.isnan(of_readers[order])][:_NEAR_HALF]
+        rows = np.append(rows, misses[~np.isin(misses, rows)])
+    return ds.dataset(path).take(rows, columns=columns)
 
 
 def _write_documents(file: File, rows: SortedRows) -> None:

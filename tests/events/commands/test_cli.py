@@ -183,7 +183,7 @@ def test_a_repeated_command_does_nothing_until_something_changes_on_which_it_dep
         "a missing table": (out / "evidence.parquet").unlink,
         "a part": lambda: next(out.glob("parts/*/*.arrow")).write_bytes(b""),
         "code": lambda: monkeypatch.setattr("events.runs._store.package_checksum", lambda: "other"),
-        "a library": lambda: monkeypatch.setattr("events.runs._store._versions", lambda: {"numpy": "0"}),
+        "a library": lambda: monkeypatch.setattr("events.runs._store.versions_of", lambda names: {"numpy": "0"}),
     }
     for name, change in changes.items():
         assert is_repeated(), name
