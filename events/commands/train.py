@@ -140,7 +140,7 @@ def run_train(
     from corefsample.formats.scored._writing import quarantine_file
     from corefsample.scorers._loading import train_scorer
     from events.runs._outputs import free_outputs, run_record
-    from events.runs._training_corpora import TrainingCorpora, chosen_language
+    from events.runs._training_corpora import TrainingCorpus, chosen_language
 
     started, path = time.time(), options.out
     if not path:
@@ -148,11 +148,11 @@ def run_train(
     record = free_outputs(path, RECORD_SUFFIX, overwrite=options.overwrite)
     with quarantine_file(path, **options.subset("on_error", "overwrite")) as on_rejected:
         watching: dict[str, Any] = {"on_rejected": on_rejected, "on_progress": on_progress}
-        corpus = TrainingCorpora(corpora, **options.subset(*_READING), **watching)
+        corpus = TrainingCorpus(corpora, **options.subset(*_READING), **watching)
         model, figures = train_scorer(
             corpus.documents,
             corpus.held_out,
-            language=chosen_language(options.language, corpus.corpora),
+            language=chosen_language(options.language, corpus),
             provenance=corpus.provenance(options.subset("attribution", "where", "refit")),
             on_epoch=on_epoch,
             **options.subset(*_TRAINING, *_TEXTS),

@@ -290,10 +290,5 @@ def _require_compared(name: str, rule: Rule, lexicon: Lexicon) -> None:
         shape = EventKey(("AAA", "BBB")[: len(rule.event)]).name
         raise ParameterError(f"must name events of the rule {rule.name} ({shape}), got {name!r}", parameter="compare")
     for code, role in zip(key, rule.event, strict=True):
-        if not code and role in rule.optional:
-            continue
-        try:
-            lexicon.require(code)
-        except ParameterError as error:
-            message = f"must name {lexicon.noun} of the lexicon, got {code!r}"
-            raise ParameterError(message, parameter="compare", hint=error.hint) from None
+        if code or role not in rule.optional:
+            lexicon.require(code, "compare")

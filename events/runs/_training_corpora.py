@@ -13,7 +13,7 @@ from corefsample._random import document_key
 from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import InputError, ParameterError, ParameterHint
 from corefsample.files._atomic import write_json
-from corefsample.files._paths import Inputs, require_suffix
+from corefsample.files._paths import Inputs, input_paths, path_list, require_suffix
 from corefsample.formats.scored._stream import SUFFIXES
 from corefsample.formats.scored._writing import QuarantineFile, quarantine_file, write_documents
 from corefsample.languages._language import ENGLISH, Language, declared_language, differ, load_language
@@ -31,15 +31,17 @@ from events.runs._score_run import scoring_values
 from events.runs._scorer import load_recalibration
 
 
-class Corpus:
-    """The selected documents of annotated files.
+class TrainingCorpus:
+    """The selected documents of annotated files, divided into documents to train on and held-out documents.
+
+    Held-out documents are those of other files, or a share of the documents.
 
     Parameters
     ----------
-    inputs, selection
-        Files, and conditions on the documents.
-    scheme
-        Dependency scheme of the parses; by default, it is recognised.
+    corpora
+        Files of the documents to train on.
+    held_out, held_out_share, where, scheme, seed
+        See `events.commands.train.TrainOptions`; by default, no document is held out.
     on_rejected
         File of invalid documents; if it is None, an invalid document is an error.
     on_progress
@@ -47,38 +49,46 @@ class Corpus:
 
     Attributes
     ----------
-    paths
-        Paths of the files.
-    documents
-        Selected documents with annotated entities, in order.
+    documents, held_out
+        Documents to train on, and held-out documents, in order.
+    selection
+        Conditions on the documents.
     n_without_gold
         Number of documents left out because they have no annotated entities.
     skipped
         Number of annotated mentions that could not be read, by reason.
     languages
         Codes of the languages that the metadata of the selected documents or the names of their files declare.
+    inputs
+        Path, size and checksum of each file, with its part: "train" or "held out".
 
     Raises
     ------
     InputError
-        If a file has no annotated entities, if no document is selected, or if a document is invalid and `on_rejected`
-        is None.
+        If a file has no annotated entities, if no document is selected, or if a document is invalid, or repeats a
+        doc_id, and `on_rejected` is None.
     ParameterError
-        If no document is selected because no document has the metadata of a condition.
+        If no document remains for training, or no document has the metadata of a condition.
     """
 
     def __init__(
         self,
-        inputs: DocumentInputs,
-        selection: Selection,
+        corpora: Inputs,
+        *,
+        held_out: Inputs = (),
+        held_out_share: float = 0.0,
+        where: Sequence[str],
         scheme: str | None,
+        seed: int = 0,
         on_rejected: QuarantineFile | None,
         on_progress: Progress | None,
     ) -> None:
+        inputs = DocumentInputs([*path_list(corpora), *path_list(held_out)])
         inputs.require_mentions()
-        self.paths, self.skipped, self.documents = inputs.paths, inputs.skipped, list[MentionDocument]()
-        self.n_without_gold = 0
-        languages, metadata_names = set[str | None](), set[str]()
+        held_out_paths = frozenset(input_paths(held_out)) if held_out else frozenset[str]()
+        self.documents, self.held_out = list[MentionDocument](), list[MentionDocument]()
+        self.selection, self.skipped, self.n_without_gold = Selection(where), inputs.skipped, 0
+        self.languages, metadata_names = set[str](), set[str]()
         n_with_gold, n_read = Counter[str](), Counter[str]()
         for item in inputs.accepted(on_rejected):
             n_read[item.source] += 1
@@ -91,7 +101,7 @@ class Corpus:
                 continue
             n_with_gold[item.source] += 1
             metadata_names.update(document.metadata)
-            if not selection(document.doc_id, document.metadata):
+            if not self.selection(document.doc_id, document.metadata):
                 continue
             try:
                 if document.tokens is None:
@@ -100,115 +110,30 @@ class Corpus:
             except ParameterError as error:
                 reject(item.rejected(error), on_rejected)
                 continue
-            self.documents.append(document)
-            languages.add(declared_language(document.metadata, item.source))
-        self.languages = {code for code in languages if code is not None}
+            (self.held_out if item.source in held_out_paths else self.documents).append(document)
+            self.languages.update(filter(None, [declared_language(document.metadata, item.source)]))
         for path in inputs.paths:
             if not n_with_gold[path]:
                 rule = "a corpus must have annotated entities to train on"
                 raise InputError(f"{rule}, got none in {n_read[path]} documents", place=path)
-        if not self.documents:
-            selection.require_known_names(metadata_names)
-            rule = f"must leave documents to train on ({selection}), got none of {selection.n_not_selected}"
+        if not self.documents or (held_out_paths and not self.held_out):
+            self.selection.require_known_names(metadata_names)
+            rule = f"must leave documents to train on ({self.selection}), got none of {self.selection.n_not_selected}"
             raise InputError(rule, parameter="where", place=", ".join(inputs.paths))
-
-
-def chosen_language(requested: str | Language | None, corpora: Iterable[Corpus]) -> Language:
-    """Language to train in: the requested one, by default the one that documents declare, otherwise English.
-
-    Raises
-    ------
-    ParameterError
-        If documents declare another language or several languages, or if neither a language is requested nor declared
-        and few of the words are English.
-    """
-    codes = {code for corpus in corpora for code in corpus.languages}
-    name = requested or (min(codes) if codes else ENGLISH)
-    language = name if isinstance(name, Language) else load_language(name)
-    foreign = sorted(code for code in codes if differ(language.code, code))
-    hint = ParameterHint("language", "names the language of all")
-    if foreign:
-        rule = "must be that of all documents"
-        raise ParameterError(f"{rule}, got {language.code} and {', '.join(foreign)}", parameter="language", hint=hint)
-    if requested is None and not codes:
-        english = load_scorer(ENGLISH)
-        counts = [known_words(english, each.tokens) for corpus in corpora for each in corpus.documents if each.tokens]
-        n_words, n_known = map(sum, zip(*counts, strict=True)) if counts else (0, 0)
-        if n_words >= ENOUGH_WORDS and n_known < FEW_KNOWN * n_words:
-            rule = "is required: the documents do not declare their language, and few of their words are English"
-            hint = ParameterHint("language", "gives its code, such as es; none: features of the parse alone")
-            raise ParameterError(f"{rule} ({n_known / n_words:.0%})", parameter="language", hint=hint)
-    return language
-
-
-class TrainingCorpora:
-    """Annotated corpora, divided into documents to train on and held-out documents.
-
-    Held-out documents are those of other files, or a share of the documents.
-
-    Parameters
-    ----------
-    corpora
-        Files of the documents to train on.
-    held_out, held_out_share, where, scheme, seed
-        See `events.commands.train.TrainOptions`.
-    on_rejected, on_progress
-        See `Corpus`.
-
-    Attributes
-    ----------
-    documents, held_out
-        Documents to train on, and held-out documents.
-    corpora
-        The corpus to train on, and the corpus of held-out documents if there is one.
-    inputs
-        Path, size and checksum of each file, with its part: "train" or "held out".
-
-    Raises
-    ------
-    InputError
-        If a document is invalid and `on_rejected` is None, a file has no gold, or a document is in both corpora.
-    ParameterError
-        If no document remains for training.
-    """
-
-    def __init__(
-        self,
-        corpora: Inputs,
-        *,
-        held_out: Sequence[str],
-        held_out_share: float,
-        where: Sequence[str],
-        scheme: str | None,
-        seed: int,
-        on_rejected: QuarantineFile | None,
-        on_progress: Progress | None,
-    ) -> None:
-        opened = [DocumentInputs(paths) for paths in (corpora, held_out) if paths]
-        self.selection = Selection(where)
-        settings = self.selection, scheme, on_rejected, on_progress
-        self.corpora = [Corpus(inputs, *settings) for inputs in opened]
-        named = zip(("train", "held out"), self.corpora, strict=False)
-        self.inputs = [{"part": part, **row} for part, corpus in named for row in checksums(corpus.paths)]
-        documents = self.corpora[0].documents
-        doc_ids = {document.doc_id for document in documents}
-        if held_out:
-            self.documents, self.held_out = documents, self.corpora[1].documents
-            for repeated in (document for document in self.held_out if document.doc_id in doc_ids):
-                location = f"{', '.join(self.corpora[1].paths)}: doc_id {repeated.doc_id!r}"
-                raise InputError("a document must be trained on or held out, got it in both", place=location)
-        else:
-            drawn = held_out_ids(doc_ids, held_out_share, seed=seed)
-            self.documents = [each for each in documents if each.doc_id not in drawn]
-            self.held_out = [each for each in documents if each.doc_id in drawn]
+        if not held_out_paths:
+            drawn = held_out_ids({each.doc_id for each in self.documents}, held_out_share, seed=seed)
+            self.held_out = [each for each in self.documents if each.doc_id in drawn]
+            self.documents = [each for each in self.documents if each.doc_id not in drawn]
+        rows = zip(inputs.paths, checksums(inputs.paths), strict=True)
+        self.inputs = [{"part": "held out" if path in held_out_paths else "train", **row} for path, row in rows]
 
     def numbers(self) -> dict[str, Any]:
         """Numbers of documents that were held out or left out, and of mentions that could not be read, by reason."""
         return {
             "n_held_out": len(self.held_out),
-            "n_without_gold": sum(corpus.n_without_gold for corpus in self.corpora),
+            "n_without_gold": self.n_without_gold,
             "n_not_selected": self.selection.n_not_selected,
-            "skipped": dict(sum((corpus.skipped for corpus in self.corpora), Counter[str]())),
+            "skipped": dict(self.skipped),
         }
 
     def provenance(self, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -233,6 +158,35 @@ class TrainingCorpora:
         }
 
 
+def chosen_language(requested: str | Language | None, corpus: TrainingCorpus) -> Language:
+    """Language to train in: the requested one, by default the one that documents declare, otherwise English.
+
+    Raises
+    ------
+    ParameterError
+        If documents declare another language or several languages, or if neither a language is requested nor declared
+        and few of the words are English.
+    """
+    codes = corpus.languages
+    name = requested or (min(codes) if codes else ENGLISH)
+    language = name if isinstance(name, Language) else load_language(name)
+    foreign = sorted(code for code in codes if differ(language.code, code))
+    hint = ParameterHint("language", "names the language of all")
+    if foreign:
+        rule = "must be that of all documents"
+        raise ParameterError(f"{rule}, got {language.code} and {', '.join(foreign)}", parameter="language", hint=hint)
+    if requested is None and not codes:
+        english = load_scorer(ENGLISH)
+        documents = (*corpus.documents, *corpus.held_out)
+        counts = [known_words(english, each.tokens) for each in documents if each.tokens]
+        n_words, n_known = map(sum, zip(*counts, strict=True)) if counts else (0, 0)
+        if n_words >= ENOUGH_WORDS and n_known < FEW_KNOWN * n_words:
+            rule = "is required: the documents do not declare their language, and few of their words are English"
+            hint = ParameterHint("language", "gives its code, such as es; none: features of the parse alone")
+            raise ParameterError(f"{rule} ({n_known / n_words:.0%})", parameter="language", hint=hint)
+    return language
+
+
 def folds_of(doc_ids: Iterable[str], n_folds: int) -> dict[str, int]:
     """Fold of each document, from 0, by doc_id; the folds depend on the set of doc_ids alone."""
     ranked = sorted((document_key(0, doc_id), doc_id) for doc_id in doc_ids)
@@ -251,9 +205,9 @@ def score_folds(inputs: Inputs, options: ScoreOptions, *, on_progress: Progress 
     mentions = options.mentions or "annotated"
     template = load_scorer(options.model, mentions)
     with quarantine_file(options.out, on_error=options.on_error, overwrite=options.overwrite) as on_rejected:
-        selection = Selection(options.where)
-        corpus = Corpus(DocumentInputs(inputs), selection, options.scheme, on_rejected, on_progress)
-        language = chosen_language(None if options.model is None else template.language, [corpus])
+        reading = options.subset("where", "scheme")
+        corpus = TrainingCorpus(inputs, **reading, on_rejected=on_rejected, on_progress=on_progress)
+        language = chosen_language(None if options.model is None else template.language, corpus)
         change = load_recalibration(options.recalibration or "none", options.model, mentions, language.code)
         folds = folds_of((item.doc_id for item in corpus.documents), n_folds)
         if len(folds) < n_folds:
@@ -273,8 +227,8 @@ def score_folds(inputs: Inputs, options: ScoreOptions, *, on_progress: Progress 
         "skipped": dict(corpus.skipped),
         "recalibration": None if change is None else options.recalibration,
     }
-    values = scoring_values(options.out, started, selection, tally, TextTally(), **more)
+    values = scoring_values(options.out, started, corpus.selection, tally, TextTally(), **more)
     model = {"folds": n_folds, "language": language.code, "recipe": template.recipe}
-    record = run_record(options.recorded(), checksums(corpus.paths), started, model=model, summary=values)
+    record = run_record(options.recorded(), corpus.inputs, started, model=model, summary=values)
     write_json(record_path, record)
     return values
