@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from corefsample._machine import processors
 from corefsample.documents._faults import Rejected, missing_field
@@ -231,17 +232,12 @@ def file_parts(options: CountOptions, contents: str, source: Source, store: Part
         rows = row_group_sizes(source.current_path)
     except DamagedFileError:  # it is raised, or the file set aside, when the documents are counted
         return [whole]
-    total = sum(rows)
-    n_parts = max(1, round(total / options.part_size))
-    parts: list[CountPart] = []
-    start = n_done = n_before = 0
-    for group, n_rows in enumerate(rows, start=1):
-        n_done += n_rows
-        if group == len(rows) or n_done * n_parts >= total * (len(parts) + 1):
-            share = (n_done - n_before) / max(total, 1)
-            parts.append(dataclasses.replace(whole, groups=(start, group), share=share))
-            start, n_before = group, n_done
-    return parts or [whole]
+    if not sum(rows):
+        return [whole]
+    n_parts = max(1, round(sum(rows) / options.part_size))
+    last_groups = np.searchsorted(np.cumsum(rows) * n_parts, sum(rows) * np.arange(1, n_parts + 1))
+    bounds = pairwise([0, *(np.unique(last_groups) + 1).tolist()])
+    return [dataclasses.replace(whole, groups=each, share=sum(rows[slice(*each)]) / sum(rows)) for each in bounds]
 
 
 class _Dated(msgspec.Struct):
@@ -268,10 +264,8 @@ def _dated(path: str) -> Iterator[tuple[str, _Dated]]:
     """Yield location and date of each document, as far as the file is undamaged."""
     with suppress(DamagedFileError):
         if path.endswith(".parquet"):
-            file = ParquetReader(path).file
             with parquet_errors(path):
-                columns = ["doc_id", *(["date"] if "date" in file.schema_arrow.names else [])]
-                batches = file.iter_batches(columns=columns)
+                batches = ParquetReader(path).file.iter_batches(columns=["doc_id", "date"])  # if it has a date
                 for number, row in enumerate(chain.from_iterable(batch.to_pylist() for batch in batches), start=1):
                     yield f"row {number}", _Dated(**row)
             return

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 import corefsample
 from corefsample import _checks
+from corefsample._arrays import pd
 from corefsample._machine import processors
 from corefsample.errors import InputError, ParameterError, did_you_mean, shown
 from corefsample.files._paths import Inputs, PathLike, input_paths, is_file, joined, local_name
@@ -31,7 +31,7 @@ from events.counts._evidence import Evidence, read_evidence, with_outcomes
 from events.counts._run_tables import run_table, verified_record
 from events.evidence._acceptance import DUPLICATE
 from events.evidence._columns import UNDATED
-from events.evidence._rule_set import RuleSet
+from events.evidence._rule_set import RuleSet, check_outcomes
 from events.rule_error._counts import READER, CountTables, actor_of, tables_with_error
 from events.rule_error._model import NO_RULE_ERROR, reference_file, reference_model
 from events.rules._format import Outcome
@@ -89,8 +89,7 @@ def count_corpus(inputs: Inputs, options: EventsOptions, *, on_progress: Progres
             total_bytes=sum(source.n_bytes for source in sources),
             on_progress=on_progress,
         )
-        stored = _without_repeated(parts, complete, store, raise_first_fault)
-        evidence = _merged(parts, stored)
+        evidence, stored = _united(parts, complete, store, raise_first_fault)
         rejected = [document for each in stored for document in each.rejected()]
         n_not_selected = sum(each.record["not_selected"] for each in stored)
         require_documents(evidence.n_documents, rejected, options.where, n_not_selected, options.max_quarantined)
@@ -161,52 +160,40 @@ def count_corpus(inputs: Inputs, options: EventsOptions, *, on_progress: Progres
     return {**values, "counts": tables.table, "totals": tables.totals, "outside": outside, "inputs": record["inputs"]}
 
 
-def _without_repeated(
+def _united(
     parts: Sequence[CountPart], complete: Sequence[StoredPart], store: PartStore, raise_first_fault: bool
-) -> list[StoredPart]:
-    """Results of parts in which no doc_id is repeated: a part with doc_ids of earlier ones is counted without these.
+) -> tuple[Evidence, list[StoredPart]]:
+    """The evidence of all parts, and their results: a part with doc_ids of earlier ones is counted without these.
 
     Raises
     ------
     InputError
-        If two documents have the same doc_id and `raise_first_fault` is true.
+        If two documents have the same doc_id and `raise_first_fault` is true, or if only some of the scores had a
+        recorded recalibration.
     """
-    documents = [Evidence.load(each.folder).documents for each in complete]
-    columns = [each.read("doc_id")["doc_id"] for each in documents]
-    doc_ids = pa.chunked_array([chunk for column in columns for chunk in column.chunks], pa.string())
-    stored = [*complete]
-    if pc.count_distinct(doc_ids).as_py() == len(doc_ids):
-        return stored
-    code = doc_ids.combine_chunks().dictionary_encode().indices.to_numpy()
-    is_repeated = np.ones(len(code), np.bool_)
-    is_repeated[np.unique(code, return_index=True)[1]] = False
-    first_row = 0
-    for number, (part, column) in enumerate(zip(parts, columns, strict=True)):
-        repeated = column.filter(pa.array(is_repeated[first_row : first_row + len(column)])).to_pylist()
-        first_row += len(column)
-        if repeated and raise_first_fault:
-            doc_id = repeated[0]
-            first = next(n for n, each in enumerate(columns) if doc_id in each.to_pylist())
-            message = f"{DUPLICATE}, first at {parts[first].location(doc_id)}"
+    stored, evidence = [*complete], [Evidence.load(each.folder) for each in complete]
+    columns = [each.documents.read("doc_id")["doc_id"] for each in evidence]
+    values = pa.chunked_array([chunk for column in columns for chunk in column.chunks], pa.string())
+    doc_ids = pd.Series(pd.arrays.ArrowExtensionArray(values))
+    part_of, is_repeated = np.repeat(np.arange(len(parts)), [*map(len, columns)]), doc_ids.duplicated().to_numpy()
+    for number in np.unique(part_of[is_repeated]).tolist():
+        part, repeated = parts[number], doc_ids[is_repeated & (part_of == number)]
+        if raise_first_fault:
+            doc_id = repeated.iloc[0]
+            message = f"{DUPLICATE}, first at {parts[part_of[doc_ids == doc_id][0]].location(doc_id)}"
             raise InputError(message, place=f"{part.location(doc_id)}: doc_id {doc_id!r}")
-        if repeated:
-            without = dataclasses.replace(part, excluded=tuple(sorted(repeated)))
-            again = store.find(without.key) or without.compute()
-            stored[number] = again._replace(is_new=again.is_new or complete[number].is_new)
-    return stored
-
-
-def _merged(parts: Sequence[CountPart], stored: Sequence[StoredPart]) -> Evidence:
-    """The evidence of all parts; raise InputError if only some of the scores had a recorded recalibration."""
-    evidence = [Evidence.load(each.folder) for each in stored]
+        without = dataclasses.replace(part, excluded=tuple(sorted(repeated)))
+        again = store.find(without.key) or without.compute()
+        stored[number] = again._replace(is_new=again.is_new or complete[number].is_new)
+        evidence[number] = Evidence.load(again.folder)
     first = next((each for each in evidence if each.n_documents), evidence[0])
-    merged = Evidence(first.settings)
+    united = Evidence(first.settings)
     for part, added in zip(parts, evidence, strict=True):
         if added.n_documents and added.settings.uncertainty != first.settings.uncertainty:
             raise unlike_scores(added.settings.scores, first.settings.scores).as_input_error(part.source.path)
-        for rows, added_rows in zip(merged.tables, added.tables, strict=True):
+        for rows, added_rows in zip(united.tables, added.tables, strict=True):
             rows.extend(added_rows)
-    return merged
+    return united, stored
 
 
 def count_again(run: PathLike, options: CountAgainOptions) -> dict[str, Any]:
@@ -241,7 +228,9 @@ def count_again(run: PathLike, options: CountAgainOptions) -> dict[str, Any]:
     RunFolder(options.out, overwrite=options.overwrite)  # raises for a folder with other files
     evidence = read_evidence(run)
     if options.outcome:
-        evidence = with_outcomes(evidence, _outcomes(arguments, evidence, options.outcome))
+        rules, outcomes = _rules_of_run(arguments, evidence), [*map(Outcome.parsed, options.outcome)]
+        check_outcomes([*rules.outcomes, *outcomes], rules.rules, rules.lexicon)
+        evidence = with_outcomes(evidence, outcomes)
     events = options.event or tuple(evidence.settings.columns)
     for event in events:
         _checks.choice("event", event, tuple(evidence.settings.columns))
@@ -266,14 +255,6 @@ def count_again(run: PathLike, options: CountAgainOptions) -> dict[str, Any]:
         folder.finish_record(sealed(run_record(arguments_of_count, [], started, **more)))
     shown = {"counts": tables.table, "totals": tables.totals, "compared_periods": tables.compared_periods}
     return {**values, **shown, "outside": selected.of_rules[0].occurrences.outside}
-
-
-def _outcomes(arguments: dict[str, Any], evidence: Evidence, outcomes: Sequence[str]) -> tuple[Outcome, ...]:
-    """Outcomes that are valid for the rules of a run, which must be as they were."""
-    of_run_texts = {*map(str, _rules_of_run(arguments, evidence).outcomes)}
-    definitions = CountOptions.from_json(arguments).rules, arguments["preset"], arguments["lexicon"]
-    extended = RuleSet.named(*definitions, [*arguments["outcome"], *outcomes], examples=False)
-    return tuple(outcome for outcome in extended.outcomes if str(outcome) not in of_run_texts)
 
 
 def _rules_of_run(arguments: dict[str, Any], evidence: Evidence) -> RuleSet:

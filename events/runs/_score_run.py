@@ -28,7 +28,7 @@ from events.runs import _outputs as outputs
 from events.runs._document_inputs import ANNOTATED, DocumentInputs, ReadDocument
 from events.runs._engines import completed_parts
 from events.runs._run_options import ARTICLE_OPTIONS, ScoreOptions, ScoringOptions
-from events.runs._scorer import forget_scorer, scorer_of, with_absolute_paths
+from events.runs._scorer import scorer_of, with_absolute_paths
 from events.runs._store import PartStore, Source, StoredPart, opened_store
 
 DUPLICATES_SUFFIX = ".duplicates.csv"
@@ -190,7 +190,7 @@ def score_corpus(inputs: Inputs, options: ScoreOptions, *, on_progress: Progress
             total_bytes=documents.total_bytes,
             on_progress=on_progress,
         )
-        forget_scorer()
+        scorer_of.cache_clear()
         tally = sum((ScoringTally(**each.record["tally"]) for each in stored), ScoringTally())
         texts = sum((TextTally(**each.record["texts"]) for each in stored), TextTally())
         rejected = [document for each in stored for document in each.rejected()]

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cached_property, lru_cache
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -398,20 +398,10 @@ def article_metadata(article: Article) -> Mapping[str, Any]:
     return metadata
 
 
-_scorers: dict[ScoringOptions, Scorer] = {}  # the last scorer of this process
-
-
+@lru_cache(maxsize=1)
 def scorer_of(options: ScoringOptions) -> Scorer:
     """Scorer with these options, loaded once in each process."""
-    if options not in _scorers:
-        _scorers.clear()
-        _scorers[options] = Scorer(options)
-    return _scorers[options]
-
-
-def forget_scorer() -> None:
-    """Free the memory of the scorer that `scorer_of` keeps."""
-    _scorers.clear()
+    return Scorer(options)
 
 
 def with_absolute_paths(options: ScoringOptions) -> ScoringOptions:

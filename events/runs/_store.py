@@ -332,30 +332,32 @@ def opened_store(path: Path, out: str) -> Iterator[PartStore]:
     path = path.resolve()
     new_folders = [folder for folder in (path, *path.parents) if not folder.exists()]
     store = PartStore(path)
+    step = ""
     try:
-        with _output_errors(path, out):
-            path.mkdir(parents=True, exist_ok=True)
-            with _locked(path, out):
-                try:
-                    with _output_errors(path, out):
-                        yield store
-                except BaseException as error:
-                    n_complete = sum(bool(record["documents"]) for record in store.records())
-                    if not n_complete:
-                        shutil.rmtree(path, ignore_errors=True)
-                        raise
+        path.mkdir(parents=True, exist_ok=True)
+        with _locked(path, out):
+            try:
+                yield store
+            except BaseException:
+                n_complete = sum(bool(record["documents"]) for record in store.records())
+                if n_complete:
                     step = f"{n_complete} complete parts are in {os.path.relpath(path)}, and {CONTINUES}"
-                    if isinstance(error, KeyboardInterrupt):
-                        raise type(error)(f"interrupted; {step}") from None
-                    if isinstance(error, OutputError):
-                        first = str(error.hint or "").removesuffix(CONTINUES).removesuffix("; ")
-                        error.hint = "; ".join(filter(None, [first, step]))
-                    raise
-    except BaseException:
+                else:
+                    shutil.rmtree(path, ignore_errors=True)
+                raise
+    except BaseException as raised:
         for folder in new_folders:
             with suppress(OSError):
                 folder.rmdir()
-        raise
+        if step and isinstance(raised, KeyboardInterrupt):
+            raise type(raised)(f"interrupted; {step}") from None
+        error = _about_output(raised, path, out)
+        if error is None:
+            raise
+        if step:
+            first = str(error.hint or "").removesuffix(CONTINUES).removesuffix("; ")
+            error.hint = "; ".join(filter(None, [first, step]))
+        raise error from None
 
 
 @contextmanager
@@ -377,20 +379,16 @@ def _locked(path: Path, out: str) -> Iterator[None]:
         yield
 
 
-@contextmanager
-def _output_errors(path: Path, out: str) -> Iterator[None]:
-    """Convert errors of the operating system about files of a run to an OutputError about its output."""
-    try:
-        yield
-    except OutputError as error:
+def _about_output(error: BaseException, path: Path, out: str) -> OutputError | None:
+    """Error about the output of a run for one about a file of the run; None for any other error."""
+    if isinstance(error, OutputError):
         if error.place is not None and Path(error.place).is_relative_to(path.parent):
-            raise OutputError(error.message, place=out, hint=error.hint, obstacle=error.obstacle) from None
-        raise
-    except OSError as error:
+            error.place = out
+        return error
+    if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
         is_ours = error.filename is None or Path(os.fsdecode(error.filename)).is_relative_to(path.parent)
-        if isinstance(error, BrokenPipeError) or not is_ours:
-            raise
-        raise unwritable(out, error) from None
+        return unwritable(out, error) if is_ours else None
+    return None
 
 
 def write_sealed(path: Path, record: Mapping[str, Any]) -> None:
