@@ -15,12 +15,10 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 import corefsample
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._scored import FIELDS, ScoredDocument
-from corefsample.documents._tokens import STRING_COLUMNS, Tokens, span_head
+from corefsample.documents._tokens import Tokens, span_head
 from corefsample.errors import ParameterError, ParameterHint
 from corefsample.files._paths import PathLike
 from corefsample.files._reading import one_line, sha256
@@ -43,6 +41,7 @@ from events.runs._run_options import ScoringOptions
 
 if TYPE_CHECKING:
     from spacy.language import Language
+    from spacy.tokens import Doc
 
 # Components whose output the antecedent model does not read.
 _UNUSED = ("ner", "textcat", "textcat_multilabel", "entity_linker", "spancat", "corefsample")
@@ -160,25 +159,15 @@ def parsed_words(tokens: Tokens, pipeline: Language) -> Tokens:
     return dataclasses.replace(parsed, text=tokens.text, extra={**tokens.extra, **parsed.extra})
 
 
-def joined(paragraphs: Sequence[Tokens]) -> Tokens:
-    """Join the tokens of paragraphs; sentences are numbered throughout, and a space follows each paragraph."""
-    columns: dict[str, list[str]] = {name: [] for name in STRING_COLUMNS}
-    extra: dict[str, list[Any]] = {"xpos": [], "feats": [], "space_after": []}
-    heads, sents = [np.zeros(0, np.int32)], [np.zeros(0, np.int32)]
-    n_tokens = n_sentences = 0
-    for paragraph in paragraphs:
-        if not len(paragraph):
-            continue
-        for name, column in columns.items():
-            column += getattr(paragraph, name)
-        for name, values in extra.items():
-            values += paragraph.extra[name]
-        extra["space_after"][-1] = True
-        heads.append(np.where(paragraph.head < 0, -1, paragraph.head + n_tokens))
-        sents.append(paragraph.sent + n_sentences)
-        n_tokens += len(paragraph)
-        n_sentences += int(paragraph.sent[-1]) + 1
-    return Tokens(**columns, head=np.concatenate(heads), sent=np.concatenate(sents), extra=extra)
+def tokens_of_paragraphs(paragraphs: Sequence[Doc]) -> Tokens:
+    """Tokens of the paragraphs of an article; sentences are numbered throughout, and a space follows each paragraph."""
+    from spacy.tokens import Doc
+    from spacy.vocab import Vocab
+
+    article = Doc.from_docs(list(paragraphs), exclude=["spans", "tensor", "user_data"])  # type: ignore[call-arg]
+    tokens = tokens_of_doc(article or Doc(Vocab()))
+    spaces = [*tokens.extra["space_after"][:-1], True][: len(tokens)]
+    return tokens.with_valid(extra={**tokens.extra, "space_after": spaces})
 
 
 def sampled_parses(texts: Sequence[str], doc_id: str, sampler: ParseSampler, n_parses: int) -> list[tuple[int, Tokens]]:
@@ -206,8 +195,7 @@ def sampled_parses(texts: Sequence[str], doc_id: str, sampler: ParseSampler, n_p
     drawn = sampler.parsed_texts(texts, n_parses, doc_ids=names)
     distinct = Counter({tuple(usual for usual, _ in drawn): 0})  # equal parses of a paragraph are the same Doc
     distinct.update(zip(*(samples for _, samples in drawn), strict=True) if drawn else [()] * n_parses)
-    tokens = {doc: tokens_of_doc(doc) for docs in distinct for doc in docs}
-    return [(count, joined([tokens[doc] for doc in docs])) for docs, count in distinct.items()]
+    return [(count, tokens_of_paragraphs(docs)) for docs, count in distinct.items()]
 
 
 def load_recalibration(
@@ -355,7 +343,7 @@ class Scorer:
         article, texts = source, text.parsed
         with parsing("text"):
             if options.parses is None:
-                parsed = [(1, joined([tokens_of_doc(doc) for doc in self.pipeline.pipe(texts)]))]
+                parsed = [(1, tokens_of_paragraphs([*self.pipeline.pipe(texts)]))]
             else:
                 parsed = sampled_parses(texts, article.doc_id, self.sampler, options.parses)
         parsed = [(count, text.as_written(each)) for count, each in parsed]

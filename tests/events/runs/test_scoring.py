@@ -26,7 +26,6 @@ from corefsample.scorers._scoring import score_mentions
 from corefsample.scorers.log_linear._model import AntecedentModel
 from corefsample.scorers.log_linear._training import train
 from corefsample.scorers.protocol import MIN_PROB
-from corefsample.spacy_bridge.documents import tokens_of_doc
 from corefsample.syntax._mentions import mentions_from_parse
 from corefsample.syntax._words import mention_kinds
 from events.news._fields import Article
@@ -34,7 +33,7 @@ from events.news._preparation import paragraphs_of
 from events.runs._document_inputs import named_kind
 from events.runs._run_options import ScoringOptions
 from events.runs._score_run import ScorePart
-from events.runs._scorer import Scorer, article_metadata, joined, load_pipeline
+from events.runs._scorer import Scorer, article_metadata, load_pipeline, tokens_of_paragraphs
 from events.runs._store import PartStore
 
 Score = Callable[..., SimpleNamespace]
@@ -436,7 +435,7 @@ def sampled_tokens(document: cs.ScoredDocument, nlp: Any) -> list[cs.Tokens]:
     """Tokens of each sample, paragraph by paragraph, without what is done once for all of them."""
     paragraphs = [str(document.metadata["title"]), *ARTICLES[int(document.doc_id[-1]) - 1]["text"].split("\n\n")]
     drawn = [parse_samples(nlp, nlp(text), 8, doc_id=f"{p} {document.doc_id}") for p, text in enumerate(paragraphs)]
-    return [joined([tokens_of_doc(samples[s]) for samples in drawn]) for s in range(8)]
+    return [tokens_of_paragraphs([samples[s] for samples in drawn]) for s in range(8)]
 
 
 def frozen(tokens: cs.Tokens) -> str:
