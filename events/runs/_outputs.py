@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import corefsample
 from corefsample.documents._faults import Rejected
 from corefsample.errors import InputError, ParameterError, ParameterHint
-from corefsample.files._atomic import OutputFolder, require_free
+from corefsample.files._atomic import OutputFolder, new_file, require_free
 from corefsample.files._reading import read_json
 from corefsample.plots import save_figure
 from events.runs._store import Source
@@ -180,18 +180,17 @@ def save_pictures(pictures: Mapping[str, Callable[[], Figure | SubFigure]], file
     """
     names: list[str] = []
     for name, draw in pictures.items():
-        paths = [file(each) for each in picture_files(name)]
-        new = [path.with_name(f"new-{path.name}") for path in paths]  # an earlier picture stays if one of them fails
         try:
             figure = draw()
-            for path in new:
-                save_figure(figure, path)
-            names += [new_path.replace(path).name for new_path, path in zip(new, paths, strict=True)]
+            for path in map(file, picture_files(name)):
+                with new_file(
+                    path, overwrite=True, suffix=path.suffix
+                ) as partial:  # after an error, an earlier one stays
+                    save_figure(figure, partial)
+                names.append(path.name)
         except OSError:
             raise
         except Exception as error:
-            for path in new:
-                path.unlink(missing_ok=True)
             reason = " ".join(f"{type(error).__name__}: {error}".split())
             logging.getLogger("corefsample.jobs").warning(
                 "the picture %s could not be drawn, all tables are complete: %s", name, reason
