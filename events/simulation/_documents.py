@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from corefsample import AntecedentDistribution, ParameterError, ScoredDocument, Tokens, _checks, sample_clusterings
+from corefsample import AntecedentDistribution, ScoredDocument, Tokens, _checks, sample_clusterings
 from corefsample._arrays import Bools, Floats, Ints, Ints32
 from events.simulation import _story
 
@@ -95,12 +95,9 @@ def simulate_documents(
     ('sim-000000', True)
     """
     n_documents = _checks.whole("n_documents", n_documents, 0)
-    if start > end:
-        raise ParameterError(f"must not be before start, {start}, got {end}", parameter="end")
-    if not 0.01 <= temperature <= 100.0:
-        raise ParameterError(f"must lie in [0.01, 100], got {temperature!r}", parameter="temperature")
-    if not 10.0 <= median_mentions <= 500.0:
-        raise ParameterError(f"must lie in [10, 500], got {median_mentions!r}", parameter="median_mentions")
+    _checks.require("end", start <= end, f"must not be before start, {start}", str(end))
+    _checks.require("temperature", 0.01 <= temperature <= 100.0, "must lie in [0.01, 100]", temperature)
+    _checks.require("median_mentions", 10.0 <= median_mentions <= 500.0, "must lie in [10, 500]", median_mentions)
     _checks.probability("event_share", event_share)
     all_countries = _story.default_countries() if countries is None else tuple(countries)
     rates = _attack_rates(all_countries, start, end)
@@ -108,8 +105,7 @@ def simulate_documents(
     days = {start, *(country.until + datetime.timedelta(1) for country in all_countries if country.until is not None)}
     for day in sorted(day for day in days if start <= day <= end):
         n = sum(country.exists(day) for country in all_countries)
-        if n < 3:
-            raise ParameterError(f"must be at least three on every day, got {n} on {day}", parameter="countries")
+        _checks.require("countries", n >= 3, "must be at least three on every day", f"{n} on {day}")
     seed = _checks.seed(seed)
 
     def simulated(number: int) -> SimulatedDocument:
@@ -119,7 +115,7 @@ def simulate_documents(
         date, story, sentences = _article(all_countries, rates, start, event_share, n_mentions, uniform)
         marks = sorted(story.marks, key=lambda mark: (mark[0], -mark[1]))
         mentions = np.array([mark[:3] for mark in marks], np.int32).reshape(-1, 3)
-        text, lemma, upos, dep, head = zip(*story.words, strict=True)
+        text, lemma, upos, dep, head, *_ = zip(*story.words, strict=True)
         tokens = Tokens(text, lemma, upos, dep, np.array(head), np.array(sentences))
         subjects = np.array([dep[mark[2]].startswith("nsubj") for mark in marks])
         traits = [mark[3] for mark in marks]
@@ -163,17 +159,17 @@ def _article(
     existing = [country for country in countries if country.exists(date)]
     if has_attack:
         # The paper preset of the rule matches the first sentence.
-        topic, by_main = "conflict", _story.news_texts().attacks.splitlines()
+        topic, by_main = "conflict", _story.news_texts()["attacks"].splitlines()
         attacks = [_story.pick(uniform, by_main)]
         while len(attacks) < 4 and uniform() < 0.4:
             by_others = uniform() < 0.35
-            sentences = _story.news_texts().other_attacks.splitlines() if by_others else by_main
+            sentences = _story.news_texts()["other_attacks"].splitlines() if by_others else by_main
             attacks.append(_story.pick(uniform, sentences))
     else:
         main = _story.pick(uniform, existing)
         # Two topics are twice as frequent as the others.
         frequent = ("markets", "politics")
-        topics = [name for name in _story.news_texts().topics for _ in range(1 + (name in frequent))]
+        topics = [name for name in _story.news_texts()["topics"] for _ in range(1 + (name in frequent))]
         topic = _story.pick(uniform, topics)
         attacks = []
     others = [country for country in existing if country is not main]

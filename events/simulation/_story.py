@@ -21,7 +21,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from importlib import resources
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -86,27 +86,25 @@ Mark = tuple[int, int, int, Traits]  # start, end (exclusive) and head of a ment
 
 
 class Word(NamedTuple):
-    """A word of a phrase with its parse; `head` is the index of a word of the phrase, or -1 for the root."""
+    """A word of a phrase with its parse, or a slot of a template.
+
+    `head` is the index of a word of the phrase, or -1 for the root; `slot` the name of a slot, and `manner` what its
+    notation adds to the name.
+    """
 
     text: str
     lemma: str
     upos: str
     dep: str
-    head: int
-
-
-class Item(NamedTuple):
-    """A word of a template, or a slot if `slot` is not empty; heads are indices of items."""
-
-    word: Word
-    slot: str
-    manner: str
+    head: int = -1
+    slot: str = ""
+    manner: str = ""
 
 
 class Template(NamedTuple):
-    """Items of a phrase, and the first, last and head item of each mention without a slot."""
+    """Words and slots of a phrase, and the first, last and head word of each mention without a slot."""
 
-    items: tuple[Item, ...]
+    words: tuple[Word, ...]
     mentions: tuple[tuple[int, int, int], ...]
 
 
@@ -135,48 +133,45 @@ class ParsedPhrase:
 @cache
 def parsed(notation: str) -> Template:
     """Read a template, which has exactly one root."""
-    pieces, open_positions, brackets = [], [], []
-    for position, piece in enumerate(notation.split()):
+    words, towards, open_positions, brackets = [], [], [], []
+    pieces = notation.split()
+    for position, (piece, after) in enumerate(zip(pieces, [*pieces[1:], ""], strict=True)):
         left, body, right = re.fullmatch(r"(\[*)(.+?)(\]*)", piece).groups()  # type: ignore[union-attr]
-        pieces.append(body)
         open_positions += [position] * len(left)
         brackets += [(open_positions.pop(), position) for _ in right]
-    words, heads = [], []  # without their heads, and what says where the head is
-    for body, after in zip(pieces, [*pieces[1:], ""], strict=True):
         text, *annotation = body.split("/")
-        lemma, upos = "", ""
-        if not annotation and not text.startswith("{"):
-            is_infinitive = text == "to" and "/V" in after
-            lemma, upos, *annotation = _INFINITIVE if is_infinitive else _function_words()[text]
-        elif not text.startswith("{"):
+        slot = re.fullmatch(r"\{(\w+)('s|!|\?)?\}", text)
+        lemma = upos = ""
+        if slot is None and annotation:
             text, _, lemma = text.partition("=")
             upos = _UPOS[annotation.pop(0)]
-        dep, towards = [*annotation, "root", "root"][:2]
-        words.append(Word(text, lemma or text, upos, dep, -1))
-        heads.append(towards)
+        elif slot is None:
+            is_infinitive = text == "to" and "/V" in after
+            lemma, upos, *annotation = _INFINITIVE if is_infinitive else _function_words()[text]
+        dep, head = [*annotation, "root", "root"][:2]
+        words.append(Word(text, lemma or text, upos, dep, -1, *(slot.groups("") if slot else ())))
+        towards.append(head)
     (root,) = (position for position, word in enumerate(words) if word.dep == "root")
-    items = []
-    for position, (word, towards) in enumerate(zip(words, heads, strict=True)):
-        later = range(position + 1, len(words))
-        if word.dep == "root":
-            head = -1
-        elif towards == "root":
-            head = root
-        elif towards == "noun":
-            head = next(p for p in later if words[p].upos in _NOMINAL and words[p].dep not in _BEFORE_NOUNS)
-        elif towards == "verb":
-            head = next(p for p in later if words[p].upos == "VERB")
-        elif towards == "conjunct":
-            head = next(p for p in later if words[p].dep == "conj")
-        else:
-            head = next(p for p, other in enumerate(words) if re.sub(r"[{}!?]", "", other.text) == towards)
-        slot = re.fullmatch(r"\{(\w+)('s|!|\?)?\}", word.text)
-        items.append(Item(word._replace(head=head), *(slot.groups("") if slot else ("", ""))))
+    for position, head in enumerate(towards):
+        if position != root:
+            words[position] = words[position]._replace(head=root if head == "root" else _head(words, position, head))
     mentions = []
     for first, last in brackets:
-        inside = [p for p in range(first, last + 1) if not first <= items[p].word.head <= last]
+        inside = [p for p in range(first, last + 1) if not first <= words[p].head <= last]
         mentions.append((first, last, inside[0]))
-    return Template(tuple(items), tuple(mentions))
+    return Template(tuple(words), tuple(mentions))
+
+
+def _head(words: Sequence[Word], position: int, towards: str) -> int:
+    """Position of the head of a word: the next word of a kind, or the first that is named."""
+    kinds: dict[str, Callable[[Word], bool]] = {
+        "noun": lambda word: word.upos in _NOMINAL and word.dep not in _BEFORE_NOUNS,
+        "verb": lambda word: word.upos == "VERB",
+        "conjunct": lambda word: word.dep == "conj",
+    }
+    if towards in kinds:
+        return next(p for p in range(position + 1, len(words)) if kinds[towards](words[p]))
+    return next(p for p, word in enumerate(words) if (word.slot or word.text) == towards and word.manner != "'s")
 
 
 @cache
@@ -197,28 +192,28 @@ def joined(template: Template, fillers: Mapping[int, ParsedPhrase], scene: str =
     template
         Template that `parsed` returns.
     fillers
-        Phrase for each item that is a slot, by the index of the item.
+        Phrase for each slot, by its index among the words of the template.
     scene
         Name of the scene, because "the bridge" of one scene is not the bridge of another scene.
     """
     phrase = ParsedPhrase()
     words, starts, positions = phrase.words, [], []
-    for i, item in enumerate(template.items):
+    for i, word in enumerate(template.words):
         starts.append(len(words))
-        positions.append(len(words) + (fillers[i].root if item.slot else 0))
-        if item.slot:
+        positions.append(len(words) + (fillers[i].root if word.slot else 0))
+        if word.slot:
             phrase.append(fillers[i])
         else:
-            words.append(item.word)
+            words.append(word)
     starts.append(len(words))
-    for item, position in zip(template.items, positions, strict=True):
-        word, (text, _, _, dep, head) = words[position], item.word
+    for item, position in zip(template.words, positions, strict=True):
+        word, dep = words[position], item.dep
         if item.slot and dep == "amod" and word.upos == "PROPN":
             dep = "compound"  # a name instead of an adjective
-        text = "an" if text == "a" and words[position + 1].text[0] in "AEIOaeio" else word.text
-        if head < 0:
+        text = "an" if item.text == "a" and words[position + 1].text[0] in "AEIOaeio" else word.text
+        if item.head < 0:
             phrase.root = position
-        words[position] = word._replace(text=text, dep=dep, head=positions[head] if head >= 0 else -1)
+        words[position] = word._replace(text=text, dep=dep, head=positions[item.head] if item.head >= 0 else -1)
     for first, last, head_item in template.mentions:
         start, end, head = starts[first], starts[last + 1], positions[head_item]
         (text, definiteness), lemma = phrase.description(start, end), words[head].lemma
@@ -230,50 +225,10 @@ def joined(template: Template, fillers: Mapping[int, ParsedPhrase], scene: str =
 # --- texts -------------------------------------------------------------------------------------------------
 
 
-class EntityKind(msgspec.Struct, frozen=True):
-    """A kind of entities, which are mentioned by the same noun phrases.
-
-    Attributes
-    ----------
-    pronoun
-        Pronoun for an entity: they, it, person (he or she), or "" if pronouns never stand for it.
-    nouns
-        Nouns that can replace ``@``, separated by blanks.
-    first, later
-        Noun phrases for the first mention of an entity, and for later mentions; ``@`` stands for the noun.
-    """
-
-    pronoun: str
-    nouns: str
-    first: tuple[str, ...]
-    later: tuple[str, ...]
-
-
-class NewsTexts(msgspec.Struct, frozen=True):
-    """Texts of simulated news.
-
-    Attributes
-    ----------
-    kinds
-        Kinds of entities by name.
-    topics
-        For each topic its "roles": letters of slots, each with the kinds of its entity, where digits are the numbers of
-        the article's countries; and its "sentences" in the notation, one per line.
-    attacks, other_attacks
-        Sentences with an attack by the main country, and with other attacks, one per line.
-    """
-
-    kinds: dict[str, EntityKind]
-    topics: dict[str, dict[str, str]]
-    attacks: str
-    other_attacks: str
-
-
 @cache
-def news_texts() -> NewsTexts:
-    """Return the shipped texts."""
-    data = resources.files("events").joinpath("data", "simulated_news.yaml").read_bytes()
-    return msgspec.yaml.decode(data, type=NewsTexts)
+def news_texts() -> dict[str, Any]:
+    """Kinds of entities, topics, and sentences with attacks, as the comments of the shipped file describe them."""
+    return msgspec.yaml.decode(resources.files("events").joinpath("data", "simulated_news.yaml").read_bytes())  # type: ignore[no-any-return]
 
 
 # --- countries ------------------------------------------------------------------------------------------
@@ -334,19 +289,19 @@ def default_countries() -> tuple[SimulatedCountry, ...]:
 def _country_phrase(notation: str, countries: tuple[SimulatedCountry, ...]) -> ParsedPhrase:
     """Phrase of a template about an entity of these countries; it is cached, so callers must not change it."""
     template, fillers = parsed(notation), {}
-    for i, item in enumerate(template.items):
-        if item.slot:
-            fillers[i] = _country_words(item, countries[item.slot.endswith("2")])
+    for i, word in enumerate(template.words):
+        if word.slot:
+            fillers[i] = _country_words(word, countries[word.slot.endswith("2")])
     return joined(template, fillers)
 
 
-def _country_words(item: Item, country: SimulatedCountry) -> ParsedPhrase:
+def _country_words(item: Word, country: SimulatedCountry) -> ParsedPhrase:
     """Words of a country for a slot, by default its name. A name is a mention, an adjective is not."""
     slot = item.slot.rstrip("2")
     words = {"adj": country.adjective, "people": country.people, "abbr": country.abbreviation}.get(slot, country.name)
     is_name = slot in ("name", "abbr") or not words
     tokens = (words or country.name).split()
-    if item.word.dep in ("amod", "compound", "conj"):  # before a noun, the country's own article is dropped
+    if item.dep in ("amod", "compound", "conj"):  # before a noun, the country's own article is dropped
         tokens = [token for token in tokens if token != "the"]
     phrase = ParsedPhrase(root=len(tokens) - 1)
     for token in tokens[:-1]:
@@ -374,11 +329,11 @@ class _Entity:
     """An entity of an article, and the noun phrases of its first and its later mentions."""
 
     def __init__(self, name: str, countries: tuple[SimulatedCountry, ...], number: int, uniform: Uniform) -> None:
-        kind = news_texts().kinds[name]
-        noun = pick(uniform, kind.nouns.split())
+        kind = news_texts()["kinds"][name]
+        noun = pick(uniform, kind["nouns"].split())
         self.key = countries[0].code if name == "country" else f"{name} {number}"
         # A key of _PRONOUNS, or "" for no pronoun.
-        self.agreement = pick(uniform, ("he", "she")) if kind.pronoun == "person" else kind.pronoun
+        self.agreement = pick(uniform, ("he", "she")) if kind["pronoun"] == "person" else kind["pronoun"]
         self.countries = countries
         self.last_sentence: int | None = None
         # The entity must have words for all slots of a noun phrase.
@@ -388,7 +343,7 @@ class _Entity:
                 for template in phrases
                 if (len(countries) > 1 if "2" in template else countries or "{" not in template)
             ]
-            for phrases in (kind.first, kind.later)
+            for phrases in (kind["first"], kind["later"])
         )
 
 
@@ -400,8 +355,7 @@ class _Cast:
         self._uniform = uniform
         self._choices = {role: kinds.split(",") for role, _, kinds in (each.partition(":") for each in roles.split())}
         self._entities: dict[str, _Entity] = {}
-        self._by_country: dict[str, _Entity] = {}
-        self._n_entities = 0
+        self._earlier: list[_Entity] = []
         self.sentence = 0
         self.change(1.0)
 
@@ -414,12 +368,11 @@ class _Cast:
     def _entity(self, spec: str) -> _Entity:
         name = spec.rstrip("123")
         countries = tuple(self._countries[int(digit) - 1] for digit in spec[len(name) :])
-        if name == "country" and countries[0].code in self._by_country:
-            return self._by_country[countries[0].code]
-        self._n_entities += 1
-        entity = _Entity(name, countries, self._n_entities, self._uniform)
-        if name == "country":
-            self._by_country[entity.key] = entity
+        for entity in self._earlier:
+            if name == "country" and entity.key == countries[0].code:
+                return entity
+        entity = _Entity(name, countries, len(self._earlier) + 1, self._uniform)
+        self._earlier.append(entity)
         return entity
 
     def recent(self, role: str) -> bool:
@@ -429,26 +382,26 @@ class _Cast:
 
     def sentence_from(self, template: Template) -> ParsedPhrase:
         """Fill the slots of a sentence."""
-        fillers = {i: self._mention(item) for i, item in enumerate(template.items) if item.slot}
+        fillers = {i: self._mention(item) for i, item in enumerate(template.words) if item.slot}
         scene = str(self.sentence // _SCENE)
         self.sentence += 1
         return joined(template, fillers, scene)
 
-    def _mention(self, item: Item) -> ParsedPhrase:
+    def _mention(self, item: Word) -> ParsedPhrase:
         entity, is_possessive = self._entities[item.slot], item.manner == "'s"
         age = None if entity.last_sentence is None else self.sentence - entity.last_sentence
         entity.last_sentence = self.sentence
         if age is not None and entity.agreement and self._is_pronoun(item, entity.agreement, age):
             subject, object_form, possessive = _PRONOUNS[entity.agreement]
             lemma = possessive if is_possessive else subject
-            text = lemma if is_possessive or item.word.dep.startswith("nsubj") else object_form
+            text = lemma if is_possessive or item.dep.startswith("nsubj") else object_form
             traits = Traits(entity.key, entity.agreement, subject, text, 1, pronoun=True)
             return ParsedPhrase([Word(text, lemma, "PRON", "root", -1)], [(0, 1, 0, traits)])
         notation = pick(self._uniform, entity.first if age is None else entity.later)
         return _noun_phrase(entity, notation, possessive=is_possessive)
 
-    def _is_pronoun(self, item: Item, agreement: str, age: int) -> bool:
-        dep, is_possessive = item.word.dep, item.manner == "'s"
+    def _is_pronoun(self, item: Word, agreement: str, age: int) -> bool:
+        dep, is_possessive = item.dep, item.manner == "'s"
         if item.manner == "!" or (dep not in _CAN_BE_PRONOUNS and not is_possessive):
             return False
         if age == 0:
@@ -510,8 +463,8 @@ def written(
     uniform
         Function that returns a uniform draw from [0, 1), for all random choices.
     """
-    cast = _Cast(news_texts().topics[topic]["roles"], countries, uniform)
-    sentences = news_texts().topics[topic]["sentences"].splitlines()
+    texts = news_texts()["topics"][topic]
+    cast, sentences = _Cast(texts["roles"], countries, uniform), texts["sentences"].splitlines()
     # In reverse order: the number of mentions before each attack, and the attacks.
     thresholds = sorted((0.9 * n_mentions * uniform() for _ in attacks), reverse=True)
     waiting = list(reversed(attacks))
