@@ -6,6 +6,7 @@ the parts, on the processes that computed them, or on the order of the documents
 
 import dataclasses
 import logging
+import shutil
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -153,7 +154,7 @@ def count_corpus(inputs: Inputs, options: EventsOptions, *, on_progress: Progres
         for note in rules.notes(documents) if evidence.n_documents else ():
             logging.getLogger("corefsample.events").warning("%s", note)
         if is_remote:
-            store.remove()
+            shutil.rmtree(store.path)
         else:
             store.keep([*stored, *complete])
     outside = counts.of_rules[0].occurrences.outside

@@ -101,11 +101,6 @@ class CountOptions(
         super()._check()
         if len(self.rules) == 1:
             object.__setattr__(self, "rule", self.rules[0])
-        if not self.rules:
-            raise ParameterError("must name at least one rule, got none", parameter="rule")
-        repeated = [rule for i, rule in enumerate(self.rules) if rule in self.rules[:i]]
-        if repeated:
-            raise ParameterError(f"must name different rules, got {repeated[0]!r} twice", parameter="rule")
         if self.recalibration == "none" and self.uncertainty not in (None, "none"):
             raise ParameterError("needs a recalibration, got none", parameter="uncertainty")
         if self.compare is not None and self.compare[0] == self.compare[1]:

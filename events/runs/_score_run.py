@@ -4,6 +4,7 @@ import dataclasses
 import hashlib
 import json
 import logging
+import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -229,7 +230,7 @@ def score_corpus(inputs: Inputs, options: ScoreOptions, *, on_progress: Progress
         )
         atomic.write_json(record_path, record)
         if is_url(path):
-            store.remove()
+            shutil.rmtree(store.path)
         else:
             store.keep(stored)
     return values

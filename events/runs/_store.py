@@ -208,14 +208,6 @@ class PartStore:
             if entry.name not in names and _PART_NAME.fullmatch(entry.name):
                 shutil.rmtree(entry, ignore_errors=True)
 
-    def remove(self) -> None:
-        """Remove the store of a run whose output is complete, even if an interrupt arrives during the removal."""
-        try:
-            shutil.rmtree(self.path)
-        except BaseException:
-            shutil.rmtree(self.path, ignore_errors=True)
-            raise
-
     def records(self) -> Iterator[dict[str, Any]]:
         """Yield the records of complete parts."""
         return filter(None, (read_sealed(path) for path in self.path.glob(f"*/{_RECORD}")))

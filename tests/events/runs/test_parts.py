@@ -20,7 +20,7 @@ from run_cases import PART, Case, complete, computed_by_two, documents, engine_o
 
 from corefsample import InputError, OutputError, ParameterError
 from events.runs import _store
-from events.runs._store import PartStore, Source, opened_store
+from events.runs._store import PartStore, Source
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # the cluster's
 
@@ -174,27 +174,6 @@ def test_a_part_that_other_code_or_data_computed_has_another_key(
     after = PartStore(tmp_path).key("a")
     _store.package_checksum.cache_clear()
     assert before != after
-
-
-def test_an_interrupt_while_parts_are_removed_leaves_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    interrupts, remove = iter([KeyboardInterrupt()]), shutil.rmtree
-
-    def removed() -> None:
-        with opened_store(tmp_path / "parts", "out") as store:
-            with store.adding(store.key("a")) as part:
-                part.record["documents"] = 1
-            store.remove()
-
-    def interrupted(path: Path, **options: Any) -> None:
-        for interrupt in interrupts:
-            raise interrupt
-        remove(path, **options)
-
-    monkeypatch.setattr("events.runs._store.shutil.rmtree", interrupted)
-    with pytest.raises(KeyboardInterrupt) as caught:
-        removed()
-    assert str(caught.value) == ""  # not that parts are left, with which the same command continues
-    assert list(tmp_path.iterdir()) == []
 
 
 # --- finished runs --------------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from corefsample import ParameterError, read_documents, write_documents
 from events import EventCounter, TrueEvents, load_rules
 from events.counts import read_count_posterior
 from events.counts._evidence import Evidence
+from events.runs._count_parts import checked_contents
 
 SENTENCES = [
     "Iraq/PROPN>2:nsubj attacked=attack/VERB>0:root Iran/PROPN>2:obj",
@@ -93,7 +94,7 @@ def test_the_evidence_names_the_condition_that_excluded_a_trigger(news: Path, tm
 @pytest.mark.parametrize("rule", [("attack", "attack"), ()])
 def test_rules_are_different_and_at_least_one(rule: tuple[str, ...]) -> None:
     with error(ParameterError, "rule"):
-        CountOptions(rule=rule)
+        checked_contents(CountOptions(rule=rule))
 
 
 # --- several parses ----------------------------------------------------------------------------------------
