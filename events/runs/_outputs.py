@@ -8,6 +8,7 @@ import logging
 import os
 import platform
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -181,13 +182,12 @@ def save_pictures(pictures: Mapping[str, Callable[[], Figure | SubFigure]], file
     names: list[str] = []
     for name, draw in pictures.items():
         try:
-            figure = draw()
-            for path in map(file, picture_files(name)):
-                with new_file(
-                    path, overwrite=True, suffix=path.suffix
-                ) as partial:  # after an error, an earlier one stays
+            figure, paths = draw(), [*map(file, picture_files(name))]
+            with ExitStack() as new_files:  # after an error, earlier files stay
+                for path in paths:
+                    partial = new_files.enter_context(new_file(path, overwrite=True, suffix=path.suffix))
                     save_figure(figure, partial)
-                names.append(path.name)
+            names += [path.name for path in paths]
         except OSError:
             raise
         except Exception as error:

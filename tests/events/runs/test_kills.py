@@ -20,7 +20,7 @@ from run_cases import Case, complete, left, slowly, started, stop_after, wait_fo
 from worker_processes import is_alive, workers_of
 
 from corefsample import ParameterError
-from events.runs._store import LOCK_NAME
+from events.runs._store import LOCK_NAME, PartStore
 
 pytestmark = [
     pytest.mark.skipif(not Path("/proc").exists(), reason="processes are found in /proc"),
@@ -197,15 +197,21 @@ def test_a_part_that_is_no_longer_as_recorded_is_computed_again(
         case.run(before, on_progress=stop_after(2, before))
     part, other = (record.parent.relative_to(before.parent) for record in complete(before))
     names = [path.name for path in (before.parent / part).iterdir()]
+    key = part.name.partition("-")[0]
+    assert PartStore(left(before)).find(key) is not None
     harms = [(harm, [name]) for name in names for harm in (truncated, damaged, Path.unlink)]
     # The last one has the result of another part.
-    for harm, harmed in [*harms, (lambda path: shutil.copy(out.parent / other / path.name, path), names)]:
+    for harm, harmed in [*harms, (lambda path: shutil.copy(before.parent / other / path.name, path), names)]:
         shutil.rmtree(out.parent)
         shutil.copytree(before.parent, out.parent)
         for name in harmed:
             harm(out.parent / part / name)
-        assert case.n_left(case.run(out)) == (1 if case.name == "events" else 16)
-        assert case.content(out) == reference
+        assert PartStore(left(out)).find(key) is None  # the part is removed, unless its record is damaged
+    shutil.rmtree(out.parent)
+    shutil.copytree(before.parent, out.parent)
+    damaged(out.parent / part / next(name for name in names if name != "record.json"))
+    assert case.n_left(case.run(out)) == (1 if case.name == "events" else 16)
+    assert case.content(out) == reference
 
 
 # --- two runs ----------------------------------------------------------------------------------------------

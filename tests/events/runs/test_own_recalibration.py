@@ -128,8 +128,7 @@ def test_the_uncertainty_can_be_turned_off(folder: Path, run: Path, tmp_path: Pa
     assert shared["mean"].tolist() != tables["recalibration"]["mean"].tolist()
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_scores_of_two_kinds_are_not_counted_together(folder: Path, tmp_path: Path, workers: int) -> None:
+def test_scores_of_two_kinds_are_not_counted_together(folder: Path, tmp_path: Path) -> None:
     half = [*recalibrated(4), *scored(8)[4:]]
     cs.write_documents(half, tmp_path / "mixed.jsonl")
     cs.write_documents(scored(30)[24:], tmp_path / "more.jsonl")
@@ -139,7 +138,7 @@ def test_scores_of_two_kinds_are_not_counted_together(folder: Path, tmp_path: Pa
         for on_error in ("stop", "quarantine"):  # the corpus is wrong, not a document
             options = CountOptions(n_samples=20, period="year", on_error=on_error)  # type: ignore[arg-type]
             with error(cs.InputError, place=place, hint="uncertainty") as caught:
-                count_events(inputs, tmp_path / f"run-{on_error}", options, workers=workers)
+                count_events(inputs, tmp_path / f"run-{on_error}", options)
             assert caught.value.message.startswith(rule)
     with pytest.raises(cs.InputError, match=rule):
         EventCounter(n_samples=N_SAMPLES).update(half)

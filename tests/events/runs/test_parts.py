@@ -373,7 +373,11 @@ def with_bad_documents(case: Case, folder: Path, *numbers: int) -> Path:
     return in_groups(folder / "bad.parquet", made)
 
 
-@pytest.mark.parametrize("engine", ["here", "workers", "scheduler"])
+@pytest.mark.parametrize(
+    ("case", "engine"),
+    [("score", "here"), ("events", "here"), ("score", "workers"), ("events", "scheduler")],
+    indirect=["case"],
+)
 def test_the_first_bad_document_is_told(
     case: Case, tmp_path: Path, request: pytest.FixtureRequest, engine: str
 ) -> None:

@@ -40,7 +40,7 @@ def scored(pipeline: Path, tmp_path_factory: pytest.TempPathFactory) -> Scored:
     folder = tmp_path_factory.mktemp("scored")
     table = pd.DataFrame(rows, columns=["file", "date", "title", "text"])
     table.to_csv(folder / "news.csv", index_label="doc_id")
-    run_score(folder / "news.csv", ScoreOptions(out=folder / "scored.parquet", pipeline=str(pipeline)))
+    run_score(folder / "news.csv", ScoreOptions(out=folder / "scored.parquet", pipeline=str(pipeline), workers=1))
     documents: dict[str, list[ScoredDocument]] = {}
     for document in cs.read_documents(folder / "scored.parquet"):
         documents.setdefault(document.metadata["file"], []).append(document)
