@@ -7,6 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+# Before NumPy loads, and for all processes of the tests: with a thread for each processor in each of several processes,
+# threads of OpenBLAS wait for each other in a loop, which takes most of the time of many small fits.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 import hypothesis
 import numba
 import pytest

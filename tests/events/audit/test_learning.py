@@ -1,6 +1,7 @@
 """What labels teach: fits, draws, counts, totals, and which labels may teach."""
 
 import itertools
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from events.audit import AuditFrame, estimate_counts, plan_audit, read_sheets
 from events.audit._learning import (
     LEAST_LABELS,
     PROBABILITY,
+    LearnResult,
     coefficient_draws,
     drawn_counts,
     fitted,
@@ -36,6 +38,12 @@ _RNG = np.random.default_rng(5)
 SEEN = _RNG.random(400) < 0.3
 TRUTH = _RNG.random(400) < np.clip(0.6 * FRAME.probability(0) + 0.3 * SEEN, 0.0, 1.0)
 COLUMNS = {"seen": SEEN.astype(np.float64), "noise": _RNG.normal(size=400)}
+
+
+@cache
+def learned_of_plan(*, has_columns: bool = False) -> LearnResult:
+    """What the labels of PLAN teach."""
+    return learn(PLAN, true_labels(PLAN, TRUTH), columns=COLUMNS if has_columns else None, n_draws=100)
 
 
 def cases(seed: int, n: int = 30) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -102,7 +110,7 @@ def test_a_document_has_no_part_in_its_own_cross_fitted_p(monkeypatch: pytest.Mo
 
 
 def test_learned_p_never_falls_with_p() -> None:
-    (target,) = learn(PLAN, true_labels(PLAN, TRUTH), n_draws=100).targets
+    (target,) = learned_of_plan().targets
     by_p = target.documents.sort_values("probability", kind="stable")
     assert (np.diff(by_p["learned"]) >= -1e-6).all()
 
@@ -262,11 +270,12 @@ def test_chosen_documents_teach_but_estimate_nothing(tmp_path: Path, caplog: pyt
     assert (both.labels == alone.labels).all()
     assert estimate_counts(PLAN, both).to_frame().equals(estimate_counts(PLAN, alone).to_frame())
     assert caplog.messages == ["labels of 30 documents that a person chose are not used"]
-    (target,) = learn(PLAN, both, n_draws=100).targets
-    (without,) = learn(PLAN, alone, n_draws=100).targets
+    result = learn(PLAN, both, n_draws=100)
+    (target,), (without,) = result.targets, learned_of_plan().targets
+    assert (alone.labels == true_labels(PLAN, TRUTH).labels).all()
     assert (target.n_labels, without.n_labels) == (150, 120)
     assert target.counts["lower"][0] >= 30 + TRUTH[PLAN.sample].sum()
-    table = learn(PLAN, both, n_draws=100).documents_frame().set_index("doc_id")
+    table = result.documents_frame().set_index("doc_id")
     assert set(table.loc[FRAME.doc_ids[others], "sampled"]) == {"chosen"}
     assert set(table.loc[FRAME.doc_ids[PLAN.sample], "sampled"]) == {each.name for each in PLAN.strata}
 
@@ -315,8 +324,7 @@ def test_the_difference_estimator_is_unbiased() -> None:
 
 
 def test_learned_totals_stand_beside_the_valid_ones() -> None:
-    labels = true_labels(PLAN, TRUTH)
-    result = learn(PLAN, labels, columns=COLUMNS, n_draws=100)
+    labels, result = true_labels(PLAN, TRUTH), learned_of_plan(has_columns=True)
     estimate = estimate_counts(PLAN, labels, learned=result.cross_fitted)
     assert estimate.to_frame().equals(estimate_counts(PLAN, labels).to_frame())
     (learned,) = estimate.learned.itertuples()
@@ -333,13 +341,12 @@ def test_learned_totals_stand_beside_the_valid_ones() -> None:
 
 
 def test_log_scores_are_weighted_by_inclusion() -> None:
-    plan = plan_audit(FRAME, 200)
-    (target,) = learn(plan, true_labels(plan, TRUTH), columns=COLUMNS, n_draws=100).targets
-    documents = target.documents.loc[plan.sample]
-    weights = [1.0 / plan.strata[h].inclusion_probability for h in plan.stratum_of[plan.sample]]
+    (target,) = learned_of_plan(has_columns=True).targets
+    documents = target.documents.loc[PLAN.sample]
+    weights = [1.0 / PLAN.strata[h].inclusion_probability for h in PLAN.stratum_of[PLAN.sample]]
     for score, name in zip(target.scores.itertuples(), ("probability", "cross_fitted"), strict=True):
         p = documents[name].clip(0.005, 0.995) if score.p == "run" else documents[name]
-        losses = [-np.log(q if label else 1.0 - q) for q, label in zip(p, TRUTH[plan.sample], strict=True)]
+        losses = [-np.log(q if label else 1.0 - q) for q, label in zip(p, TRUTH[PLAN.sample], strict=True)]
         assert score.log_score == pytest.approx(np.average(losses, weights=weights))
 
 

@@ -26,10 +26,14 @@ def test_counts_of_groups_are_those_of_their_documents(
     outlets = ["" if number % 3 == 2 else "AB"[number % 2] for number in range(len(documents))]
     table, totals = grouped.to_frame(), grouped.totals()
     assert set(table["outlet"]) <= {*outlets}
+    alone = {
+        outlet: counts_of(
+            [each for each, name in zip(documents, outlets, strict=True) if name == outlet], 6, interval=interval
+        ).to_frame()
+        for outlet in table["outlet"].unique()
+    }
     for (outlet, actor), rows in table.groupby(["outlet", "actor"]):
-        alone = [each for each, name in zip(documents, outlets, strict=True) if name == outlet]
-        expected = counts_of(alone, 6, interval=interval).to_frame()
-        expected = expected[expected["actor"] == actor].set_index("period")
+        expected = alone[outlet][alone[outlet]["actor"] == actor].set_index("period")
         found = rows.set_index("period")
         missing = found.drop(index=expected.index)
         assert (missing[["mean", "sd", "lower", "upper", "one_best"]] == 0).all(axis=None)

@@ -3,6 +3,7 @@
 import dataclasses
 import datetime
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from expected_errors import error
 from mention_matches import evaluate_matches
 from references import events as er
 
-from corefsample import InputError, ParameterError, read_documents, write_documents
+from corefsample import InputError, ParameterError, ScoredDocument, read_documents, write_documents
 from corefsample.coreference import _conditioning
 from corefsample.errors import DamagedFileError
 from corefsample.formats import DocumentStream
@@ -244,14 +245,18 @@ def test_a_counter_is_saved_to_the_folder_from_which_it_was_loaded(tmp_path: Pat
     assert_same(EventCounter.load(tmp_path), whole)  # type: ignore[arg-type]
 
 
+@cache
+def short_documents() -> list[ScoredDocument]:
+    return [each.document for each in simulate_documents(300, seed=1, median_mentions=10.0)]
+
+
 @pytest.mark.parametrize("n_before", [5, 200])
 @pytest.mark.parametrize("is_stream", [True, False])
 def test_after_an_error_of_a_predicate_nothing_of_its_batch_is_counted(
     tmp_path: Path, n_before: int, is_stream: bool
 ) -> None:
     """Documents in batches of 64, or 5 in a stream; the predicate fails for the document after `n_before`."""
-    documents = [each.document for each in simulate_documents(300, seed=1)]
-    is_failing = True
+    documents, is_failing = short_documents(), True
 
     def predicate(document: Any, labels: Any) -> dict[str, Any]:
         if is_failing and document.doc_id == documents[n_before].doc_id:
