@@ -19,7 +19,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
-from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -131,11 +130,9 @@ class CannotLinks:
                 labels[np.ix_(part, numbers)] = part[part_labels]
                 inefficiency = 1.0 if method == "drawn again" else float(min(_STEPS, labels.shape[1]))
                 conditioned += Conditioned(np.zeros_like(conditioned.n_clashes), method, inefficiency)
-        key = np.uint64(document_key(seed, f"{doc_id}\0others"))
-        for p, (begin, end) in enumerate(pairwise(sets[2].tolist())):
-            numbers = np.flatnonzero(has_clash[begin:end]) + begin
-            candidates = antecedents.indptr, antecedents.antecedents, sets[0][p], sets[1][p]
-            kernels.draw_others(*candidates, is_relevant, key, numbers, first_sample, labels)
+        key, numbers = np.uint64(document_key(seed, f"{doc_id}\0others")), np.flatnonzero(has_clash)
+        candidates = antecedents.indptr, antecedents.antecedents, sets[0], sets[1], _set_of(numbers, sets)
+        kernels.draw_others(*candidates, is_relevant, key, numbers, first_sample, labels)
         return conditioned
 
     def _parts(self, antecedents: AntecedentDistribution) -> tuple[list[Ints], Bools]:
@@ -144,19 +141,12 @@ class CannotLinks:
         A mention matters if it is in a pair, or can be an antecedent of a mention that matters. Parts are the connected
         components of these mentions; two mentions of different parts are never of one entity.
         """
-        n_mentions, indptr = antecedents.n_mentions, antecedents.indptr
-        is_relevant, pair_later = np.diff(self.starts) > 0, np.repeat(np.arange(n_mentions), np.diff(self.starts))
+        firsts = np.arange(antecedents.n_mentions)
+        is_relevant, pair_later = np.diff(self.starts) > 0, np.repeat(firsts, np.diff(self.starts))
         is_relevant[self.earlier] = True
-        is_possible = antecedents.probs > 0.0
-        for mention in range(n_mentions - 1, -1, -1):
-            if is_relevant[mention]:
-                candidates = slice(indptr[mention], indptr[mention + 1])
-                is_relevant[antecedents.antecedents[candidates][is_possible[candidates]]] = True
-        later = np.repeat(np.arange(n_mentions), np.diff(indptr))
-        links = is_relevant[later] & is_possible
-        number = _component_numbers(later[links], antecedents.antecedents[links], n_mentions)
-        with_pair = np.unique(number[pair_later][number[pair_later] == number[self.earlier]])
-        return [np.flatnonzero(is_relevant & (number == each)) for each in with_pair], is_relevant
+        kernels.connect(antecedents.indptr, antecedents.antecedents, antecedents.probs > 0.0, is_relevant, firsts)
+        with_pair = np.unique(firsts[pair_later][firsts[pair_later] == firsts[self.earlier]])
+        return [np.flatnonzero(is_relevant & (firsts == each)) for each in with_pair], is_relevant
 
     def _within(
         self, part: Ints, antecedents: AntecedentDistribution, sets: ProbabilitySets
@@ -178,26 +168,30 @@ class CannotLinks:
         )
         probs, new_probs, bounds_of_sets = sets
         of_links = probs if len(links) == probs.shape[1] else probs.take(links, axis=1)  # most parts have all links
+        of_links.flags.writeable = False  # as those of a distribution: kernels are compiled once
         of_part = of_links, new_probs.take(part, axis=1), bounds_of_sets
         return rows, of_part
+
+
+def _set_of(samples: Ints, sets: ProbabilitySets) -> Ints:
+    """Number of the set of probabilities of each sample."""
+    return np.searchsorted(sets[2], samples, side="right") - 1
 
 
 def _conditioned_part(
     rows: Rows, sets: ProbabilitySets, seed: int, stream: str, first_sample: int, numbers: Ints
 ) -> tuple[Ints32, Method]:
     """Consistent labels of one part in some samples, int32 (n_mentions, n), with the method."""
-    scored_probs = sets[0][0]  # proposals are chosen by the first set
-    proposals, share, n_conflicts = _proposals(rows, scored_probs, sets[1][0], seed, stream)
+    probs, new_probs, _ = sets
+    # Proposals are chosen by the first set.
+    proposals, share, n_conflicts = _proposals(rows, probs[:1], new_probs[:1], seed, stream)
     labels = np.empty((len(rows.starts) - 1, int(sets[2][-1])), np.int32)
     failed: Bools = np.zeros(labels.shape[1], np.bool_)
     failed[numbers] = True
     if share >= _LEAST:
         key = np.uint64(document_key(seed, f"{stream}\0again"))
-        for p, (begin, end) in enumerate(pairwise(sets[2].tolist())):
-            of_set = numbers[(numbers >= begin) & (numbers < end)]
-            if of_set.size:
-                steps = proposals.steps(sets[0][p], sets[1][p])
-                kernels.redraw(rows, steps, key, of_set, first_sample, _MOST_TRIES, labels, failed)
+        steps, of_numbers = proposals.steps(probs, new_probs), _set_of(numbers, sets)
+        kernels.redraw(rows, steps, of_numbers, key, numbers, first_sample, _MOST_TRIES, labels, failed)
     if not failed.any():
         return labels[:, numbers], "drawn again"
     key = np.uint64(document_key(seed, f"{stream}\0chain"))
@@ -326,20 +320,20 @@ class Lookahead:
     following: Ints
 
     def steps(self, probs: Floats, new_probs: Floats) -> Steps:
-        """Probabilities of the draws, of one set of probabilities (n_candidates,) and (n_mentions,)."""
-        values, transitions = np.empty(len(self.mentions)), np.empty(len(self.following))
+        """Probabilities of the draws, of sets of probabilities (n_sets, n_candidates) and (n_sets, n_mentions)."""
+        values, transitions = np.empty(len(self.mentions)), np.empty((len(probs), len(self.following)))
         states = self.mentions, self.offsets, self.following
         if len(self.mentions):
             with np.errstate(divide="ignore"):
                 log_probs, log_new = np.log(probs), np.log(np.maximum(new_probs, _SMALLEST))
             kernels.look_ahead(self.rows.indptr, log_probs, log_new, *states, values, transitions)
-        links = np.where(self.allowed, probs, 0.0)
-        later = np.repeat(np.arange(len(new_probs)), np.diff(self.rows.indptr))
-        allowed = np.bincount(later, links, len(new_probs)) + new_probs
-        mass = np.where(np.bincount(later[~self.allowed], minlength=len(new_probs)) > 0, allowed, 1.0)
-        is_tracked = np.zeros(len(new_probs), np.bool_)
+        mass, is_tracked = np.ones(new_probs.shape), np.zeros(new_probs.shape[1], np.bool_)
+        for mention in np.unique(np.repeat(np.arange(len(is_tracked)), np.diff(self.rows.indptr))[~self.allowed]):
+            links = slice(*self.rows.indptr[mention : mention + 2])
+            sums = np.where(self.allowed[links], probs[:, links], 0.0).cumsum(axis=1)
+            mass[:, mention] = sums[:, -1] + new_probs[:, mention]
         is_tracked[self.mentions] = True
-        return Steps(self.first, *states, transitions, is_tracked, links, new_probs, mass)
+        return Steps(self.first, *states, transitions, is_tracked, self.allowed, probs, new_probs, mass)
 
 
 def _lookahead(rows: Rows, classes: ConflictClasses, tracked: Bools) -> Lookahead | None:
@@ -388,29 +382,19 @@ def _lookahead(rows: Rows, classes: ConflictClasses, tracked: Bools) -> Lookahea
 
 def _components(rows: Rows, tracked: Bools) -> Iterator[list[int]]:
     """Yield the mentions that tracked links connect, the last one first."""
-    n_mentions = len(rows.starts) - 1
-    later = np.repeat(np.arange(n_mentions), np.diff(rows.indptr))[tracked]
-    numbers = _component_numbers(later, rows.antecedents[tracked], n_mentions)
-    for number in np.flatnonzero(np.bincount(numbers) > 1):
-        yield np.flatnonzero(numbers == number)[::-1].tolist()
-
-
-def _component_numbers(later: Ints, earlier: Ints32, n_mentions: int) -> Ints:
-    """Number of the connected component of each mention, given the mentions of each link."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    graph = coo_array((np.ones(len(later)), (later, earlier)), shape=(n_mentions, n_mentions))
-    return np.asarray(connected_components(graph, directed=False)[1], np.int64)
+    firsts = np.arange(len(rows.starts) - 1)
+    kernels.connect(rows.indptr, rows.antecedents, tracked, np.ones(len(firsts), np.bool_), firsts)
+    for first in np.flatnonzero(np.bincount(firsts) > 1):
+        yield np.flatnonzero(firsts == first)[::-1].tolist()
 
 
 def _proposals(rows: Rows, probs: Floats, new_probs: Floats, seed: int, stream: str) -> tuple[Lookahead, float, Ints]:
-    """Proposals for rejection sampling, their consistent share, and the conflicts of each link.
+    """Proposals for rejection sampling with one set of probabilities, their consistent share, and conflicts of links.
 
     A link is tracked if it was on the path between two mentions of a pair in rejected draws, frequent links first.
     """
     key = np.uint64(document_key(seed, f"{stream}\0pilot"))
-    scored, n_candidates = (probs, new_probs), len(probs)
+    scored, n_candidates = (probs, new_probs), probs.shape[1]
     n_conflicts: Ints = np.zeros(n_candidates, np.int64)
     none, every = np.zeros(0, np.int64), np.ones(n_candidates, np.bool_)
     best = Lookahead(rows, ~every, every, none, none, none, none)  # independent draws
@@ -464,11 +448,10 @@ def _chained(
     before = first_sample - first_chain * _STEPS  # samples of the first chain that are not requested
     numbers = np.pad(set_of_sample, (before, 0), mode="edge")
     starts = np.full((-(-len(numbers) // _STEPS), n_mentions), -2)  # without a consistent draw
-    is_exact = True
+    is_exact, steps = True, proposals.steps(probs, new_probs)
     for chain, start in enumerate(starts):
-        p = numbers[chain * _STEPS]
-        steps, stream = proposals.steps(probs[p], new_probs[p]), first_chain + chain
-        is_exact &= bool(kernels.first_choices(rows, steps, key, stream, n_tries, start))
+        p, stream = numbers[chain * _STEPS], first_chain + chain
+        is_exact &= bool(kernels.first_choices(rows, steps, p, key, stream, n_tries, start))
     labels = np.empty((n_mentions, len(numbers)), np.int32)
     # A copy can be written to, as the kernel is compiled for.
     kernels.run_chains(

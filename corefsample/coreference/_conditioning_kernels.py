@@ -37,12 +37,13 @@ class Rows(NamedTuple):
 
 
 class Steps(NamedTuple):
-    """Probabilities of a draw that looks ahead.
+    """Probabilities of draws that look ahead, in several sets.
 
     first : first state of each component     mentions : mention of each state
     rows  : where the candidates of each state begin, NEW after them
-    following, transitions : next state, and its probability, of each candidate of each state
-    is_tracked : mention is in a component    links, new, mass : of other mentions; mass is the sum of both
+    following, transitions[p] : next state, and its probability, of each candidate of each state
+    is_tracked : mention is in a component    allowed : mention can link to the candidate
+    links[p], new[p], mass[p] : of other mentions; mass is the sum of NEW and the allowed candidates
     """
 
     first: Ints
@@ -51,6 +52,7 @@ class Steps(NamedTuple):
     following: Ints
     transitions: Floats
     is_tracked: Bools
+    allowed: Bools
     links: Floats
     new: Floats
     mass: Floats
@@ -83,39 +85,61 @@ def clashes(starts: Ints, earlier: Ints32, labels: Ints32, clash: Bools) -> None
 
 
 @kernel_in_place
+def connect(indptr: Ints, antecedents: Ints32, is_possible: Bools, is_relevant: Bools, firsts: Ints) -> None:
+    """Mark the mentions that matter, given some of them, and fill firsts[i], the first mention of the part of i.
+
+    Before, firsts[i] is i. A possible antecedent of a mention that matters is of its part, and matters.
+    """
+    for i in range(firsts.shape[0] - 1, -1, -1):
+        for e in range(indptr[i], indptr[i + 1] if is_relevant[i] else indptr[i]):
+            if is_possible[e]:
+                is_relevant[antecedents[e]] = True
+    is_done = False
+    while not is_done:
+        is_done = True
+        for i in range(firsts.shape[0]):
+            for e in range(indptr[i], indptr[i + 1] if is_relevant[i] else indptr[i]):
+                first_i, first_j = firsts[i], firsts[antecedents[e]]
+                if is_possible[e] and first_i != first_j:
+                    firsts[i] = firsts[antecedents[e]] = min(first_i, first_j)
+                    is_done = False
+
+
+@kernel_in_place
 def look_ahead(
     indptr: Ints, log_probs: Floats, log_new: Floats, mentions: Ints, rows: Ints, following: Ints, values: Floats,
     transitions: Floats,
 ) -> None:  # fmt: skip
-    """Fill values[st], the log-probability of reaching END from st, and the probabilities of the transitions.
+    """Fill the probabilities of the transitions; values[st] is the log-probability of reaching END from st.
 
     A state is followed by states with higher numbers only.
     """
-    for st in range(mentions.shape[0] - 1, -1, -1):
-        i, begin = mentions[st], rows[st]
-        n_links = indptr[i + 1] - indptr[i]
-        top = -np.inf
-        for c in range(n_links + 1):
-            after = following[begin + c]
-            if after != BLOCKED:
-                log_weight = log_new[i] if c == n_links else log_probs[indptr[i] + c]
-                if after != END:
-                    log_weight += values[after]
-                transitions[begin + c] = log_weight
-                top = max(top, log_weight)
-            else:
-                transitions[begin + c] = -np.inf
-        total = 0.0
-        for c in range(n_links + 1):
-            transitions[begin + c] = np.exp(transitions[begin + c] - top)
-            total += transitions[begin + c]
-        for c in range(n_links + 1):
-            transitions[begin + c] /= total
-        values[st] = top + np.log(total)
+    for p in range(log_probs.shape[0]):
+        for st in range(mentions.shape[0] - 1, -1, -1):
+            i, begin = mentions[st], rows[st]
+            n_links = indptr[i + 1] - indptr[i]
+            top = -np.inf
+            for c in range(n_links + 1):
+                after = following[begin + c]
+                if after != BLOCKED:
+                    log_weight = log_new[p, i] if c == n_links else log_probs[p, indptr[i] + c]
+                    if after != END:
+                        log_weight += values[after]
+                    transitions[p, begin + c] = log_weight
+                    top = max(top, log_weight)
+                else:
+                    transitions[p, begin + c] = -np.inf
+            total = 0.0
+            for c in range(n_links + 1):
+                transitions[p, begin + c] = np.exp(transitions[p, begin + c] - top)
+                total += transitions[p, begin + c]
+            for c in range(n_links + 1):
+                transitions[p, begin + c] /= total
+            values[st] = top + np.log(total)
 
 
 @inner_kernel
-def draw(rows: Rows, steps: Steps, state: np.uint64, choices: Ints, labels: Ints32, stops: bool) -> bool:
+def draw(rows: Rows, steps: Steps, p: int, state: np.uint64, choices: Ints, labels: Ints32, stops: bool) -> bool:
     """Draw the candidate of each mention (-1 for NEW) and the labels of one clustering; return if it is consistent.
 
     If `stops` is True, drawing ends at the first pair of mentions with one label.
@@ -129,7 +153,7 @@ def draw(rows: Rows, steps: Steps, state: np.uint64, choices: Ints, labels: Ints
             remaining = np.float64(mix(state + np.uint64(i + 1) * GAMMA) >> U11) * TO_UNIT
             c = 0
             while c < n_links:
-                remaining -= steps.transitions[begin + c]
+                remaining -= steps.transitions[p, begin + c]
                 if remaining < 0.0:
                     break
                 c += 1
@@ -139,10 +163,11 @@ def draw(rows: Rows, steps: Steps, state: np.uint64, choices: Ints, labels: Ints
     for i in range(labels.shape[0]):
         if not steps.is_tracked[i]:
             uniform = np.float64(mix(state + np.uint64(i + 1) * GAMMA) >> U11) * TO_UNIT
-            remaining = uniform * steps.mass[i] - steps.new[i]
+            remaining = uniform * steps.mass[p, i] - steps.new[p, i]
             e = indptr[i]
             while remaining >= 0.0 and e < indptr[i + 1]:
-                remaining -= steps.links[e]
+                if steps.allowed[e]:
+                    remaining -= steps.links[p, e]
                 e += 1
             choices[i] = e - 1 if e > indptr[i] else -1
         labels[i] = i if choices[i] < 0 else labels[antecedents[choices[i]]]
@@ -156,11 +181,12 @@ def draw(rows: Rows, steps: Steps, state: np.uint64, choices: Ints, labels: Ints
 
 @kernel
 def redraw(
-    rows: Rows, steps: Steps, key: np.uint64, numbers: Ints, first: int, most_tries: int, labels: Ints32, failed: Bools
-) -> None:
+    rows: Rows, steps: Steps, sets: Ints, key: np.uint64, numbers: Ints, first: int, most_tries: int, labels: Ints32,
+    failed: Bools,
+) -> None:  # fmt: skip
     """Draw labels[:, s] for each sample s in `numbers` until it is consistent; failed[s] if none of most_tries is.
 
-    Sample s has the number first + s in the random stream.
+    Sample s has the number first + s in the random stream; numbers[c] has the probabilities of set sets[c].
     """
     n = labels.shape[0]
     draw_labels, choices = np.empty(n, np.int32), np.empty(n, np.int64)
@@ -170,7 +196,7 @@ def redraw(
         stream = mix(key + np.uint64(first + s + 1) * GAMMA)
         failed[s] = True
         for t in range(most_tries):
-            if draw(rows, steps, mix(stream + np.uint64(t + 1) * GAMMA), choices, draw_labels, stops):
+            if draw(rows, steps, sets[c], mix(stream + np.uint64(t + 1) * GAMMA), choices, draw_labels, stops):
                 failed[s] = False
                 for i in range(n):
                     labels[i, s] = draw_labels[i]
@@ -178,13 +204,13 @@ def redraw(
 
 
 @kernel
-def first_choices(rows: Rows, steps: Steps, key: np.uint64, chain: int, most_tries: int, choices: Ints) -> bool:
+def first_choices(rows: Rows, steps: Steps, p: int, key: np.uint64, chain: int, most_tries: int, choices: Ints) -> bool:
     """Fill choices (n,) with the first consistent draw of a chain's stream; False if none of most_tries is."""
     n = choices.shape[0]
     labels, drawn, stops = np.empty(n, np.int32), np.empty(n, np.int64), most_tries > 0
     stream = mix(mix(key) + np.uint64(chain + 1) * GAMMA)
     for t in range(most_tries):
-        if draw(rows, steps, mix(stream + np.uint64(t + 1) * GAMMA), drawn, labels, stops):
+        if draw(rows, steps, p, mix(stream + np.uint64(t + 1) * GAMMA), drawn, labels, stops):
             for i in range(n):
                 choices[i] = drawn[i]
             return True
@@ -193,12 +219,12 @@ def first_choices(rows: Rows, steps: Steps, key: np.uint64, chain: int, most_tri
 
 @kernel_in_place
 def draw_others(
-    indptr: Ints, antecedents: Ints32, links: Floats, new: Floats, is_relevant: Bools, key: np.uint64, numbers: Ints,
-    first: int, labels: Ints32,
+    indptr: Ints, antecedents: Ints32, probs: Floats, new_probs: Floats, sets: Ints, is_relevant: Bools,
+    key: np.uint64, numbers: Ints, first: int, labels: Ints32,
 ) -> None:  # fmt: skip
-    """Draw the labels of the mentions that are in no part, in the samples `numbers`; first: see `redraw`."""
+    """Draw the labels of the mentions that are in no part, in the samples `numbers`; sets, first: see `redraw`."""
     for c in range(numbers.shape[0]):
-        s = numbers[c]
+        s, links, new = numbers[c], probs[sets[c]], new_probs[sets[c]]
         stream = mix(key + np.uint64(first + s + 1) * GAMMA)
         for i in range(labels.shape[0]):
             if not is_relevant[i]:
@@ -222,10 +248,10 @@ def try_draws(
     antecedents, starts, earlier = rows.antecedents, rows.starts, rows.earlier
     n = starts.shape[0] - 1
     labels, choices, last = np.empty(n, np.int32), np.empty(n, np.int64), np.full(n_conflicts.shape[0], -1)
-    n_consistent = 0
+    n_consistent, p = 0, steps.links.shape[0] - 1  # of one set; no literal: see `redraw`
     for t in range(n_tries):
         stream = mix(key + np.uint64(t + 1) * GAMMA)
-        if draw(rows, steps, mix(stream + GAMMA), choices, labels, not counts_links):
+        if draw(rows, steps, p, mix(stream + GAMMA), choices, labels, not counts_links):
             n_consistent += 1
             if n_consistent == enough:
                 return t + 1, n_consistent

@@ -7,6 +7,7 @@ import hashlib
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Self
 
 import numpy as np
@@ -184,9 +185,7 @@ class Recalibration(HtmlTable):
 
     def fingerprint(self) -> str:
         """Twelve hexadecimal digits that depend on all numbers; "" if scores stay as they are."""
-        if self == Recalibration():
-            return ""
-        return hashlib.sha256(json.dumps(self.to_json(), sort_keys=True).encode()).hexdigest()[:12]
+        return "" if self == Recalibration() else _fingerprint(self)
 
     def vector(self) -> Floats:
         """Log temperature, NEW bias and offsets (0 without any) as one vector, the order of fits."""
@@ -225,6 +224,11 @@ class Recalibration(HtmlTable):
         rows = [json_fields("new", new, MENTION_KINDS)]
         rows += [json_fields("links", row, MENTION_KINDS) for row in json_fields("links", links, MENTION_KINDS)]
         return cls(temperature, new_bias, tuple(value for row in rows for value in row))
+
+
+@lru_cache(maxsize=64)  # once for a corpus, not for each document
+def _fingerprint(recalibration: Recalibration) -> str:
+    return hashlib.sha256(json.dumps(recalibration.to_json(), sort_keys=True).encode()).hexdigest()[:12]
 
 
 def recalibrated_scores(
