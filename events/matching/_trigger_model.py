@@ -107,30 +107,30 @@ class PredicateFeatures:
         """Features of the words of a sentence, which its predicates share."""
         return (f"s={self._lemmas[t]}" for t in range(*self._bounds(sentence)) if self._view.upos[t] in _CONTENT)
 
-    def _around(self, token: int) -> Iterator[str]:
+    def _around(self, token: int) -> list[str]:
         """Features of a predicate except the words of its sentence."""
-        view, lemmas = self._view, self._lemmas
-        lemma, upos, label, head = lemmas[token], view.upos[token], view.labels[token], view.heads[token]
-        yield from ("bias", f"l={lemma}", f"lu={lemma}/{upos}", f"w={view.text[token].lower()}")
-        yield from (f"d={label}", f"u={upos}")
+        view, lemmas, labels = self._view, self._lemmas, self._view.labels
+        lemma, upos, label, head = lemmas[token], view.upos[token], labels[token], view.heads[token]
+        features = ["bias", f"l={lemma}", f"lu={lemma}/{upos}", f"w={view.text[token].lower()}"]
+        features += (f"d={label}", f"u={upos}")
         if head >= 0:
-            yield from (f"h={lemmas[head]}", f"dh={label}>{lemmas[head]}", f"du={label}>{view.upos[head]}")
-            yield f"lh={lemma}<{lemmas[head]}"
+            features += (f"h={lemmas[head]}", f"dh={label}>{lemmas[head]}", f"du={label}>{view.upos[head]}")
+            features.append(f"lh={lemma}<{lemmas[head]}")
         for child in view.dependents[token]:
-            below, word = view.labels[child], lemmas[child]
-            yield from (f"c={below}", f"cl={below}:{word}", f"lc={lemma}>{below}", f"ll={lemma}>{word}")
-            yield f"cu={below}:{view.upos[child]}"
+            below, word = labels[child], lemmas[child]
+            features += (f"c={below}", f"cl={below}:{word}", f"lc={lemma}>{below}", f"ll={lemma}>{word}")
+            features.append(f"cu={below}:{view.upos[child]}")
             for grandchild in view.dependents[child]:
-                yield f"g={below}>{view.labels[grandchild]}:{lemmas[grandchild]}"
-                yield f"gg={word}:{lemmas[grandchild]}"
+                features += (f"g={below}>{labels[grandchild]}:{lemmas[grandchild]}", f"gg={word}:{lemmas[grandchild]}")
         for _ in range(_GOVERNORS):
             if head < 0:
                 break
-            yield f"a={lemmas[head]}"
+            features.append(f"a={lemmas[head]}")
             for child in view.dependents[head]:
-                if child != token and view.labels[child] in _MODIFIERS:
-                    yield f"am={view.labels[child]}:{lemmas[child]}"
+                if child != token and labels[child] in _MODIFIERS:
+                    features.append(f"am={labels[child]}:{lemmas[child]}")
             token, head = head, view.heads[head]
+        return features
 
     def vector(self, encoder: SentenceEncoder, token: int) -> Singles:
         """Vectors of a token and of its sentence, which is encoded once: see `SentenceEncoder.vectors`."""
@@ -250,7 +250,8 @@ class TriggerModel:
 
     def rows_of(self, features: Iterable[str]) -> set[int]:
         """Rows of the weights of the features that have any."""
-        return {row for row in map(self.rows.get, map(feature_hash, features)) if row is not None}
+        hashes = [crc32(feature.encode("utf-8", "surrogatepass")) for feature in features]
+        return {row for row in map(self.rows.get, hashes) if row is not None}
 
     def summed(self, rows: Sequence[set[int]]) -> Singles:
         """Sums of the weights of each set of rows: float32 (n_sets, n_types + 1)."""

@@ -64,7 +64,7 @@ def test_ten_texts_give_a_model_of_a_shipped_type_and_of_an_own_one(texts: Path,
         *(("They left quietly.", ("exit",)), ("Rebels attacked the town.", ("attack",))),
     ]
     # "left" reports in three of four texts, and its rule says so: its weights are for "exit", not for "attack".
-    weights = model.weights[model.row("l=leave")]
+    weights = model.weights[model.rows[tm.feature_hash("l=leave")]]
     assert weights[model.types.index("exit")] > 0 > weights[model.types.index("attack")]
 
 
