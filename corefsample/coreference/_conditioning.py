@@ -131,8 +131,9 @@ class CannotLinks:
                 inefficiency = 1.0 if method == "drawn again" else float(min(_STEPS, labels.shape[1]))
                 conditioned += Conditioned(np.zeros_like(conditioned.n_clashes), method, inefficiency)
         key, numbers = np.uint64(document_key(seed, f"{doc_id}\0others")), np.flatnonzero(has_clash)
-        candidates = antecedents.indptr, antecedents.antecedents, sets[0], sets[1], _set_of(numbers, sets)
-        kernels.draw_others(*candidates, is_relevant, key, numbers, first_sample, labels)
+        candidates = antecedents.indptr, antecedents.antecedents, *sets[:2]
+        set_of = np.searchsorted(sets[2], numbers, "right") - 1
+        kernels.draw_others(*candidates, set_of, is_relevant, key, numbers, first_sample, labels)
         return conditioned
 
     def _parts(self, antecedents: AntecedentDistribution) -> tuple[list[Ints], Bools]:
@@ -173,25 +174,20 @@ class CannotLinks:
         return rows, of_part
 
 
-def _set_of(samples: Ints, sets: ProbabilitySets) -> Ints:
-    """Number of the set of probabilities of each sample."""
-    return np.searchsorted(sets[2], samples, side="right") - 1
-
-
 def _conditioned_part(
     rows: Rows, sets: ProbabilitySets, seed: int, stream: str, first_sample: int, numbers: Ints
 ) -> tuple[Ints32, Method]:
     """Consistent labels of one part in some samples, int32 (n_mentions, n), with the method."""
-    probs, new_probs, _ = sets
+    probs, new_probs, bounds = sets
     # Proposals are chosen by the first set.
     proposals, share, n_conflicts = _proposals(rows, probs[:1], new_probs[:1], seed, stream)
-    labels = np.empty((len(rows.starts) - 1, int(sets[2][-1])), np.int32)
+    labels = np.empty((len(rows.starts) - 1, int(bounds[-1])), np.int32)
     failed: Bools = np.zeros(labels.shape[1], np.bool_)
     failed[numbers] = True
     if share >= _LEAST:
         key = np.uint64(document_key(seed, f"{stream}\0again"))
-        steps, of_numbers = proposals.steps(probs, new_probs), _set_of(numbers, sets)
-        kernels.redraw(rows, steps, of_numbers, key, numbers, first_sample, _MOST_TRIES, labels, failed)
+        steps, set_of = proposals.steps(probs, new_probs), np.searchsorted(bounds, numbers, "right") - 1
+        kernels.redraw(rows, steps, set_of, key, numbers, first_sample, _MOST_TRIES, labels, failed)
     if not failed.any():
         return labels[:, numbers], "drawn again"
     key = np.uint64(document_key(seed, f"{stream}\0chain"))

@@ -99,9 +99,8 @@ def connect(indptr: Ints, antecedents: Ints32, is_possible: Bools, is_relevant: 
         is_done = True
         for i in range(firsts.shape[0]):
             for e in range(indptr[i], indptr[i + 1] if is_relevant[i] else indptr[i]):
-                first_i, first_j = firsts[i], firsts[antecedents[e]]
-                if is_possible[e] and first_i != first_j:
-                    firsts[i] = firsts[antecedents[e]] = min(first_i, first_j)
+                if is_possible[e] and firsts[i] != firsts[antecedents[e]]:
+                    firsts[i] = firsts[antecedents[e]] = min(firsts[i], firsts[antecedents[e]])
                     is_done = False
 
 
@@ -166,8 +165,7 @@ def draw(rows: Rows, steps: Steps, p: int, state: np.uint64, choices: Ints, labe
             remaining = uniform * steps.mass[p, i] - steps.new[p, i]
             e = indptr[i]
             while remaining >= 0.0 and e < indptr[i + 1]:
-                if steps.allowed[e]:
-                    remaining -= steps.links[p, e]
+                remaining -= steps.links[p, e] if steps.allowed[e] else 0.0
                 e += 1
             choices[i] = e - 1 if e > indptr[i] else -1
         labels[i] = i if choices[i] < 0 else labels[antecedents[choices[i]]]

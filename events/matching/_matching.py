@@ -593,8 +593,8 @@ class RuleReading:
         ]
         if is_violent and model is not None:
             paths = learned[0].roles[rule.event[0]][parse.scheme]
-            ends = {end for candidate in self.candidates for end in candidate.ends[0]}
-            parse.predicates.scores(model, [end for end in ends if parse.view.upos[end] == "NOUN"])  # faster together
+            acts = {end for c in self.candidates for end in c.ends[0] if parse.view.upos[end] == "NOUN"}
+            parse.predicates.scores(model, acts)  # faster together
             self.candidates = [
                 c._replace(ends=(dict(parse.agents(model, paths, c.token, c.ends[0], of_rule)), *c.ends[1:]))
                 for c in self.candidates

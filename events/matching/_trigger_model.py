@@ -97,8 +97,7 @@ class PredicateFeatures:
 
     def of(self, token: int) -> Iterator[str]:
         """Yield the features of a predicate; one may occur twice."""
-        yield from self._words(self._sentences[token])
-        yield from self._around(token)
+        return chain(self._words(self._sentences[token]), self._around(token))
 
     def _bounds(self, sentence: int) -> tuple[int, int]:
         return bisect_left(self._sentences, sentence), bisect_right(self._sentences, sentence)
@@ -111,8 +110,7 @@ class PredicateFeatures:
         """Features of a predicate except the words of its sentence."""
         view, lemmas, labels = self._view, self._lemmas, self._view.labels
         lemma, upos, label, head = lemmas[token], view.upos[token], labels[token], view.heads[token]
-        features = ["bias", f"l={lemma}", f"lu={lemma}/{upos}", f"w={view.text[token].lower()}"]
-        features += (f"d={label}", f"u={upos}")
+        features = [f"l={lemma}", f"lu={lemma}/{upos}", f"w={view.text[token].lower()}", f"d={label}", f"u={upos}"]
         if head >= 0:
             features += (f"h={lemmas[head]}", f"dh={label}>{lemmas[head]}", f"du={label}>{view.upos[head]}")
             features.append(f"lh={lemma}<{lemmas[head]}")
@@ -126,11 +124,10 @@ class PredicateFeatures:
             if head < 0:
                 break
             features.append(f"a={lemmas[head]}")
-            for child in view.dependents[head]:
-                if child != token and labels[child] in _MODIFIERS:
-                    features.append(f"am={labels[child]}:{lemmas[child]}")
+            modifiers = (child for child in view.dependents[head] if labels[child] in _MODIFIERS)
+            features += [f"am={labels[child]}:{lemmas[child]}" for child in modifiers if child != token]
             token, head = head, view.heads[head]
-        return features
+        return [*features, "bias"]
 
     def vector(self, encoder: SentenceEncoder, token: int) -> Singles:
         """Vectors of a token and of its sentence, which is encoded once: see `SentenceEncoder.vectors`."""
@@ -250,8 +247,7 @@ class TriggerModel:
 
     def rows_of(self, features: Iterable[str]) -> set[int]:
         """Rows of the weights of the features that have any."""
-        hashes = [crc32(feature.encode("utf-8", "surrogatepass")) for feature in features]
-        return {row for row in map(self.rows.get, hashes) if row is not None}
+        return {row for row in map(self.rows.get, map(feature_hash, features)) if row is not None}
 
     def summed(self, rows: Sequence[set[int]]) -> Singles:
         """Sums of the weights of each set of rows: float32 (n_sets, n_types + 1)."""
