@@ -96,7 +96,7 @@ class PredicateFeatures:
         self._scores: dict[TriggerModel, dict[int, Singles]] = {}
 
     def of(self, token: int) -> Iterator[str]:
-        """Yield the features of a predicate; one may occur twice."""
+        """Features of a predicate; one may occur twice."""
         return chain(self._words(self._sentences[token]), self._around(token))
 
     def _bounds(self, sentence: int) -> tuple[int, int]:
