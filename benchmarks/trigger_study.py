@@ -39,8 +39,8 @@ from events.matching._trigger_model import (
     TYPES,
     TriggerModel,
     feature_hash,
+    implying_columns,
     prototype_of,
-    raise_implied,
 )
 from events.rules._rules import Rule
 from events.triggers import _fit
@@ -103,8 +103,9 @@ def by_model(predicates: _fit.Predicates, rules: list[Rule], model: TriggerModel
     z = _fit.design_matrix(predicates.features, model.rows) @ model.weights + predicates.vectors @ model.of_vectors
     scores, is_trigger = np.asarray(z[:, :n], np.float64), np.zeros((len(z), n), np.bool_)
     i, t = (np.array([trigger[axis] for trigger in predicates.triggers]) for axis in (0, 1))
-    raise_implied(scores, model.types)
     scores[i, t] += shared_scores(predicates, model)
+    for column, name in enumerate(model.types):
+        scores[:, column] = scores[:, implying_columns(model.types, name)].max(axis=1)
     is_trigger[i, t] = True
     is_known = np.array([lemma in model.lemmas for lemma in predicates.lemmas])[:, None]
     p = 1.0 / (1.0 + np.exp(-scores))

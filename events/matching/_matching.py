@@ -24,7 +24,6 @@ from events.lexicon._file import OF
 from events.lexicon._lexicon import Lexicon, LexiconMatches
 from events.matching._matches import ABSENT, DEFAULT, NO_ACTOR, InferredDescription, MentionMatches
 from events.matching._trigger_model import (
-    ANY_TYPE,
     IMPLIED,
     LEARNED,
     LEAST,
@@ -34,6 +33,7 @@ from events.matching._trigger_model import (
     PredicateFeatures,
     Singles,
     TriggerModel,
+    implying_columns,
     load_trigger_model,
 )
 from events.rules._conditions import holding
@@ -304,7 +304,8 @@ class ParseReading:
         scheme_paths = SCHEMES[self.scheme].paths
         # The noun of an "Israeli strike" names its agent, that of "tear gas" does not. In lower case it may.
         named = not self._has_capitals or any(map(self._is_capitalised, self.view.dependents[trigger]))
-        ends = {end: path for end, path in ends.items() if end != trigger or named}
+        # A rule's own "police firing" names the police.
+        ends = {end: path for end, path in ends.items() if end != trigger or named or not path}
         events = {} if ends else follow_each(scheme_paths["larger_event"], self.view, trigger)
         for event, steps in events.items():
             of_event = follow_each(paths, self.view, event) if self._is_act(model, event, of_rule) else {}
@@ -332,10 +333,10 @@ class ParseReading:
     def _is_act(self, model: TriggerModel, token: int, of_rule: Collection[int]) -> bool:
         """Whether somebody commits an act by a predicate: by its word, or else more likely than not by its context."""
         acts, deaths = _words_of_violence()
-        lemma, column = self.view.lemma[token].lower(), model.types.index(_VIOLENCE)
+        lemma, columns = self.view.lemma[token].lower(), implying_columns(model.types, _VIOLENCE)
         if lemma in deaths:
             return False
-        return lemma in acts or token in of_rule or bool(self.predicates.scores(model, [token])[0, column] > 0.0)
+        return lemma in acts or token in of_rule or bool(self.predicates.scores(model, [token])[0, columns].max() > 0.0)
 
     def apart(self, names: LexiconMatches, lexicon: Lexicon) -> tuple[Ints32, int, Ints32]:
         """Pairs of mentions that belong to different entities, computed once for all rules.
@@ -565,7 +566,6 @@ class RuleReading:
         self._rule = rule
         of_model = rule.trigger_model, rule.encoder, rule.model_checksum
         model = None if rule.trigger_model == BY_RULES else load_trigger_model(*of_model)
-        column = 0 if model is None or rule.event_type == ANY_TYPE else model.types.index(rule.event_type)
         frames = [(frame, parse.index.triggers(frame)) for frame in rule.frames if frame.name != LEARNED]
         of_rule = {token for _, triggers in frames for token in triggers}
         learned = [frame for frame in rule.frames if frame.name == LEARNED]
@@ -581,7 +581,8 @@ class RuleReading:
             else:
                 predicates, scores = parse.learned(model, learned[0])
                 # P without conditions, which take long to test and lower P, must reach the least.
-                likely = of_rule.union(compress(predicates, scores[:, column] >= LEAST_SCORE))
+                columns = implying_columns(model.types, rule.event_type)
+                likely = of_rule.union(compress(predicates, scores[:, columns].max(axis=1) >= LEAST_SCORE))
             frames.append((learned[0], {token: words for token, words in predicates.items() if token in likely}))
         # The ends of paths need not be heads of mentions.
         self.candidates = [

@@ -12,14 +12,14 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from io import BytesIO
 from itertools import chain
 from math import exp, log
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 from zipfile import BadZipFile
 from zlib import crc32
 
@@ -62,6 +62,7 @@ _CONTENT = frozenset(["NOUN", "VERB", "PROPN", "ADJ", "ADV", "ADP", "NUM"])
 _MODIFIERS = frozenset(["aux", "aux:pass", "auxpass", "neg", "mark", "advmod", "prep", "case"])
 _OF_NOUNS = ("noun_possessor", "noun_by", "light_verb_subject")  # paths from nouns to who did it
 _NATIONAL = "[upos=NOUN,has >amod]"  # path from the noun to itself: an Israeli air strike
+_PARTICIPLE = "[active,no >aux|mark]<acl"  # path from the verb to its noun: troops firing at houses, not a plan to fire
 _GOVERNORS = 4  # number of heads above the predicate whose words are features
 Singles = npt.NDArray[np.float32]
 
@@ -129,6 +130,10 @@ class PredicateFeatures:
             token, head = head, view.heads[head]
         return [*features, "bias"]
 
+    def word(self, token: int) -> tuple[str, str]:
+        """Lemma, in lower case, and part of speech of a token."""
+        return self._lemmas[token], self._view.upos[token]
+
     def vector(self, encoder: SentenceEncoder, token: int) -> Singles:
         """Vectors of a token and of its sentence, which is encoded once: see `SentenceEncoder.vectors`."""
         sentence = self._sentences[token]
@@ -149,7 +154,6 @@ class PredicateFeatures:
             summed = model.summed([self._rows(model, token) for token in new])
             if model.encoder is not None:
                 summed += np.array([self.vector(model.encoder, token) for token in new]) @ model.of_vectors
-            raise_implied(summed, model.types)
             scores.update(zip(new, summed, strict=True))
         return np.array([scores[token] for token in tokens]).reshape(len(tokens), model.weights.shape[1])
 
@@ -161,20 +165,17 @@ class PredicateFeatures:
         return self._word_rows[key].union(model.rows_of(self._around(token)))
 
 
-@lru_cache(maxsize=4)
-def _implied_columns(types: tuple[str, ...]) -> list[tuple[int, list[int]]]:
-    """Column of each type that others imply, and the columns of this type and of the others."""
-    implied = [(name, IMPLIED[name] | {name}) for name in types if name in IMPLIED]
-    return [(types.index(name), [c for c, other in enumerate(types) if other in of_name]) for name, of_name in implied]
+@lru_cache(maxsize=64)
+def implying_columns(types: tuple[str, ...], event_type: str) -> list[int]:
+    """Columns of an event type and of the types that imply it."""
+    return [c for c, name in enumerate(types) if name == event_type or name in IMPLIED.get(event_type, ())]
 
 
-def raise_implied(scores: npt.NDArray[Any], types: tuple[str, ...]) -> None:
-    """Raise the score of each implied type to the highest score of a type that implies it.
-
-    The last axis of the scores begins with the types, in their order.
-    """
-    for implied, columns in _implied_columns(types):
-        scores[..., implied] = scores[..., columns].max(axis=-1)
+@cache
+def _trigger_words(event_type: str) -> frozenset[tuple[str, str]]:
+    """Lemmas and parts of speech of the single words that are triggers of a rule of the package."""
+    frames = load_rules(event_type).frames
+    return frozenset((lemma, upos) for frame in frames for lemma in frame.lemmas for upos in frame.upos)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -235,15 +236,27 @@ class TriggerModel:
         is_trigger, conditions
             Whether the predicate is a trigger of the rule, and the conditions of the rule that hold of it.
         """
+        if event_type == ANY_TYPE and not is_trigger:
+            return 0.0
+        z = predicates.scores(self, [token])[0] + self._summed_weights(condition_features(conditions))
+        score = self._score(z, event_type, is_trigger=is_trigger)
+        for column in implying_columns(self.types, event_type):
+            implying = self.types[column]  # as a trigger of its own rule, whose phrases are left out
+            if implying != event_type:
+                is_one = predicates.word(token) in _trigger_words(implying)
+                score = max(score, self._score(z, implying, is_trigger=is_one))
+        return 1.0 / (1.0 + exp(-score))
+
+    def _score(self, z: Singles, event_type: str, *, is_trigger: bool) -> float:
         columns = [] if event_type == ANY_TYPE else [self.types.index(event_type)]
-        of_rule = condition_features(conditions)
         if is_trigger:
             columns.append(len(self.types))
-            of_rule.append(TRIGGER + event_type)
-        if not columns:
-            return 0.0
-        z = predicates.scores(self, [token])[0] + sum(self.weights[row] for row in self.rows_of(of_rule))
-        return 1.0 / (1.0 + exp(-float(z[columns].sum())))
+            z = z + self._summed_weights([TRIGGER + event_type])
+        return float(z[columns].sum())
+
+    def _summed_weights(self, features: Iterable[str]) -> Singles:
+        weights = [self.weights[row] for row in self.rows_of(features)]
+        return np.sum(weights, axis=0, dtype=np.float32) if weights else np.zeros(len(self.types) + 1, np.float32)
 
     def rows_of(self, features: Iterable[str]) -> set[int]:
         """Rows of the weights of the features that have any."""
@@ -262,9 +275,11 @@ class TriggerModel:
     def save(self, path: PathLike) -> None:
         """Write the model to a file: 8-bit weights with a scale for each type, and 16-bit weights of vectors."""
         scale = np.maximum(np.abs(self.weights).max(axis=0), 1e-6) / 127.0
+        rounded = np.round(self.weights / scale).astype(np.int8)
+        has_weight = rounded.any(axis=1)
         arrays = {
-            "features": np.array(list(self.rows), np.uint32),
-            "weights": np.round(self.weights / scale).astype(np.int8),
+            "features": np.array(list(self.rows), np.uint32)[has_weight],
+            "weights": rounded[has_weight],
             "scale": scale.astype(np.float32),
             "types": np.array(self.types),
             "lemmas": np.array(sorted(self.lemmas)),
@@ -404,7 +419,7 @@ def with_trigger_model(rule: Rule, name: str, encoder: str = "") -> Rule:
         for scheme in SCHEMES.values():
             of_nouns = (_NATIONAL, *(path for name in _OF_NOUNS for path in scheme.paths[name]))
             of_verbs = roles.setdefault(role, {}).get(scheme.name, ())
-            roles[role][scheme.name] = tuple(dict.fromkeys((*of_verbs, *of_nouns)))
+            roles[role][scheme.name] = tuple(dict.fromkeys((*of_verbs, _PARTICIPLE, *of_nouns)))
     is_other, is_single_frame = event_type == ANY_TYPE, "." in rule.name
     prototype: tuple[float, ...] = ()
     if is_other and not is_single_frame and model.encoder is not None and model.vocabulary:

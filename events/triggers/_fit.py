@@ -93,7 +93,7 @@ def predicates_of(
     for number, (text, (view, scheme, sentences, starts)) in enumerate(zip(texts, parses, strict=True)):
         of_parse, lemma_index = PredicateFeatures(view, sentences), LemmaIndex(view, words)
         triggers = [{t for frame in rule.frames for t in lemma_index.triggers(frame)} for rule in rules]
-        reported = _reported(text, view, starts, event_nouns)
+        reported = _reported(text, view, starts, event_nouns, {r.name: t for r, t in zip(rules, triggers, strict=True)})
         all_tokens = {t for t, upos in enumerate(view.upos) if upos in PREDICATES}.union(reported, *triggers)
         for token in sorted(all_tokens):
             of_rules = [TRIGGER + rule.name for rule, of_rule in zip(rules, triggers, strict=True) if token in of_rule]
@@ -124,12 +124,17 @@ def _heads(tokens: Sequence[int], view: ParseView) -> list[int]:
 
 
 def _reported(
-    text: AnsweredText, view: ParseView, starts: Sequence[int], event_nouns: Collection[str]
+    text: AnsweredText,
+    view: ParseView,
+    starts: Sequence[int],
+    event_nouns: Collection[str],
+    triggers: Mapping[str, set[int]],
 ) -> dict[int, frozenset[str]]:
     """Types that predicates report: of each mark its verbs and nouns of events, or the word that governs the others.
 
     In "held talks" the verb and the noun report a meeting: the paths to who met may start at either. In "took the son"
-    the verb alone reports an arrest. Nouns of events are those that govern the other words of some mark.
+    the verb alone reports an arrest. Nouns of events are those that govern the other words of some mark. The trigger of
+    the type's rule within a mark reports it too, whatever its part of speech: "police" in "police firing".
     """
     reported: dict[int, frozenset[str]] = {}
     for mark in text.marks:
@@ -139,6 +144,9 @@ def _reported(
             predicates = [*nouns, *(t for t in inside if view.upos[t] == "VERB")]
             for token in predicates or _heads(inside, view)[:1]:
                 reported[token] = reported.get(token, frozenset()) | mark.types
+            for name in mark.types:
+                for token in triggers[name].intersection(inside):
+                    reported[token] = reported.get(token, frozenset()) | {name}
     return reported
 
 

@@ -261,6 +261,11 @@ AGENTS = [  # rule, actors with a trigger model, and the sentence
     ("violence", "", "Israelis=israeli/PROPN>2:nsubj died=die/VERB>0:root in/ADP>4:case raids=raid/NOUN>2:obl"),
     ("violence", "IRN", "Iran/PROPN>2:nsubj shot=shoot/VERB>0:root deadly/ADJ>4:amod rockets=rocket/NOUN>2:obj"),
     ("bomb", "IRN", "Iran/PROPN>2:nsubj threw=throw/VERB>0:root incendiary/ADJ>4:amod bombs=bomb/NOUN>2:obj"),
+    (
+        "force",
+        "ISR",
+        "Police/NOUN>2:nsubj blamed=blame/VERB>0:root israeli/ADJ>4:amod army/NOUN>2:obj firing=fire/VERB>4:acl",
+    ),
     ("force", "IRN", "Iran/PROPN>2:nsubj fired=fire/VERB>0:root tear/ADJ>4:amod gas/NOUN>2:obj"),
 ]
 

@@ -62,6 +62,17 @@ def test_what_attacks_is_violent_at_least_as_likely() -> None:
     for event_type, z in (("attack", 1.0), ("bomb", -1.0), ("violence", 1.0), ("arrest", 3.0), ("conflict", 3.0)):
         p = fitted.probability(event_type, features(), 1, False, ())
         assert p == pytest.approx(1.0 / (1.0 + exp(-z)), abs=1e-6)
+    # What triggers share raises the score of a rule's type at its own triggers alone: "attacked" is one of the rule
+    # attack, and "ship" of none, so that it is violent by 1 of attack, or as the user's trigger by -2 + 4.
+    for token, is_trigger, shared, z in (
+        (1, True, 2.5, 3.5),
+        (1, False, 2.5, 3.5),
+        (3, True, 2.5, 1.0),
+        (3, True, 4.0, 2.0),
+    ):
+        fitted.weights[0, -1] = shared
+        p = fitted.probability("violence", features(), token, is_trigger, ())
+        assert p == pytest.approx(1.0 / (1.0 + exp(-z)), abs=1e-6)
 
 
 def test_triggers_of_all_rules_share_a_part_that_serves_types_of_users_alone() -> None:
@@ -76,7 +87,10 @@ def test_triggers_of_all_rules_share_a_part_that_serves_types_of_users_alone() -
 
 def test_a_file_keeps_the_model_but_for_the_rounding_of_weights(tmp_path: Path) -> None:
     fitted = model(**{f"l={word}": weight for word, weight in zip("abcd", (-1.27, 0.02, 0.63, 1.0), strict=True)})
-    fitted.save(tmp_path / "m.npz")
+    with_nothing = model(
+        **{f"l={word}": weight for word, weight in zip("abcde", (-1.27, 0.02, 0.63, 1, 0.001), strict=True)}
+    )
+    with_nothing.save(tmp_path / "m.npz")  # a weight that is rounded to 0 takes no room
     loaded = tm.load_trigger_model(str(tmp_path / "m.npz"))
     assert (loaded.types, loaded.rows, loaded.lemmas) == (fitted.types, fitted.rows, fitted.lemmas)
     np.testing.assert_allclose(loaded.weights, fitted.weights, atol=1.27 / 254 + 1e-6)
@@ -164,9 +178,11 @@ def test_verbs_and_nouns_of_events_in_marked_words_report_or_else_the_word_that_
     view, meet = ParseView(tokens, SCHEMES["ud2"]), frozenset(["meet"])
     for start, end, predicates in ((5, 15, {1, 2}), (0, 9, {1}), (16, 23, {4}), (16, 18, {3})):
         text = AnsweredText("a", "They held talks in Doha", (Mark(start, end, meet, ()),))
-        assert _reported(text, view, [0, 5, 10, 16, 19], {"talk"}) == dict.fromkeys(predicates, meet)
+        assert _reported(text, view, [0, 5, 10, 16, 19], {"talk"}, {"meet": set()}) == dict.fromkeys(predicates, meet)
     text = AnsweredText("a", "They held talks in Doha", (Mark(5, 15, meet, ()),))
-    assert _reported(text, view, [0, 5, 10, 16, 19], {"fire"}) == {1: meet}  # as in "took the son"
+    assert _reported(text, view, [0, 5, 10, 16, 19], {"fire"}, {"meet": set()}) == {1: meet}  # as in "took the son"
+    # The trigger of a rule within the mark reports the type too, one outside of it does not.
+    assert _reported(text, view, [0, 5, 10, 16, 19], {"fire"}, {"meet": {2, 4}}) == {1: meet, 2: meet}
 
 
 def test_texts_have_marks_of_what_is_reported(tmp_path: Path) -> None:
