@@ -145,7 +145,7 @@ def _reported(
             for token in predicates or _heads(inside, view)[:1]:
                 reported[token] = reported.get(token, frozenset()) | mark.types
             for name in mark.types:
-                for token in triggers[name].intersection(inside):
+                for token in triggers.get(name, set()).intersection(inside):
                     reported[token] = reported.get(token, frozenset()) | {name}
     return reported
 
