@@ -192,7 +192,7 @@ ZERO = np.zeros((2, 2))
         (np.zeros((0, 2)), ZERO, "unary", "must have at least one token and one tag, got the shape (0, 2)"),
         (np.zeros((3, 2)), np.zeros((3, 3)), "pairwise", "the shape (2, 2) or (2, 2, 2), as unary has (3, 2)"),
         (np.zeros((3, 2)), np.zeros((3, 2, 2)), "pairwise", "got (3, 2, 2)"),
-        (np.zeros(3), ZERO, "unary", "must be numbers in 2 dimensions, got 1 of float64"),
+        (np.zeros(3), ZERO, "unary", "must be numbers in 2 dimensions, got float64 in 1"),
         ([[-INF, -INF]], ZERO, "scores", "must allow a tag sequence, got none that reaches token 0"),
         (np.zeros((3, 2)), np.zeros((2, 2, 2)) - INF, "scores", "token 1"),
     ],
