@@ -142,12 +142,15 @@ class CannotLinks:
         A mention matters if it is in a pair, or can be an antecedent of a mention that matters. Parts are the connected
         components of these mentions; two mentions of different parts are never of one entity.
         """
-        firsts = np.arange(antecedents.n_mentions)
-        is_relevant, pair_later = np.diff(self.starts) > 0, np.repeat(firsts, np.diff(self.starts))
+        n_mentions, is_possible = antecedents.n_mentions, antecedents.probs > 0.0
+        is_relevant, pair_later = np.diff(self.starts) > 0, np.repeat(np.arange(n_mentions), np.diff(self.starts))
         is_relevant[self.earlier] = True
-        kernels.connect(antecedents.indptr, antecedents.antecedents, antecedents.probs > 0.0, is_relevant, firsts)
-        with_pair = np.unique(firsts[pair_later][firsts[pair_later] == firsts[self.earlier]])
-        return [np.flatnonzero(is_relevant & (firsts == each)) for each in with_pair], is_relevant
+        kernels.mark_relevant(antecedents.indptr, antecedents.antecedents, is_possible, is_relevant)
+        later = np.repeat(np.arange(n_mentions), np.diff(antecedents.indptr))
+        links = is_relevant[later] & is_possible
+        number = _component_numbers(later[links], antecedents.antecedents[links], n_mentions)
+        with_pair = np.unique(number[pair_later][number[pair_later] == number[self.earlier]])
+        return [np.flatnonzero(is_relevant & (number == each)) for each in with_pair], is_relevant
 
     def _within(
         self, part: Ints, antecedents: AntecedentDistribution, sets: ProbabilitySets
@@ -326,6 +329,7 @@ class Lookahead:
         mass, is_tracked = np.ones(new_probs.shape), np.zeros(new_probs.shape[1], np.bool_)
         for mention in np.unique(np.repeat(np.arange(len(is_tracked)), np.diff(self.rows.indptr))[~self.allowed]):
             links = slice(*self.rows.indptr[mention : mention + 2])
+            # Added one by one, in the order in which a draw subtracts them.
             sums = np.where(self.allowed[links], probs[:, links], 0.0).cumsum(axis=1)
             mass[:, mention] = sums[:, -1] + new_probs[:, mention]
         is_tracked[self.mentions] = True
@@ -378,10 +382,20 @@ def _lookahead(rows: Rows, classes: ConflictClasses, tracked: Bools) -> Lookahea
 
 def _components(rows: Rows, tracked: Bools) -> Iterator[list[int]]:
     """Yield the mentions that tracked links connect, the last one first."""
-    firsts = np.arange(len(rows.starts) - 1)
-    kernels.connect(rows.indptr, rows.antecedents, tracked, np.ones(len(firsts), np.bool_), firsts)
-    for first in np.flatnonzero(np.bincount(firsts) > 1):
-        yield np.flatnonzero(firsts == first)[::-1].tolist()
+    n_mentions = len(rows.starts) - 1
+    later = np.repeat(np.arange(n_mentions), np.diff(rows.indptr))[tracked]
+    numbers = _component_numbers(later, rows.antecedents[tracked], n_mentions)
+    for number in np.flatnonzero(np.bincount(numbers) > 1):
+        yield np.flatnonzero(numbers == number)[::-1].tolist()
+
+
+def _component_numbers(later: Ints, earlier: Ints32, n_mentions: int) -> Ints:
+    """Number of the connected component of each mention, given the mentions of each link."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    graph = coo_array((np.ones(len(later)), (later, earlier)), shape=(n_mentions, n_mentions))
+    return np.asarray(connected_components(graph, directed=False)[1], np.int64)
 
 
 def _proposals(rows: Rows, probs: Floats, new_probs: Floats, seed: int, stream: str) -> tuple[Lookahead, float, Ints]:

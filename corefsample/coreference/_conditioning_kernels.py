@@ -85,23 +85,12 @@ def clashes(starts: Ints, earlier: Ints32, labels: Ints32, clash: Bools) -> None
 
 
 @kernel_in_place
-def connect(indptr: Ints, antecedents: Ints32, is_possible: Bools, is_relevant: Bools, firsts: Ints) -> None:
-    """Mark the mentions that matter, given some of them, and fill firsts[i], the first mention of the part of i.
-
-    Before, firsts[i] is i. A possible antecedent of a mention that matters is of its part, and matters.
-    """
-    for i in range(firsts.shape[0] - 1, -1, -1):
+def mark_relevant(indptr: Ints, antecedents: Ints32, is_possible: Bools, is_relevant: Bools) -> None:
+    """Mark the mentions that matter, given some of them: possible antecedents of a mention that matters do."""
+    for i in range(is_relevant.shape[0] - 1, -1, -1):
         for e in range(indptr[i], indptr[i + 1] if is_relevant[i] else indptr[i]):
             if is_possible[e]:
                 is_relevant[antecedents[e]] = True
-    is_done = False
-    while not is_done:
-        is_done = True
-        for i in range(firsts.shape[0]):
-            for e in range(indptr[i], indptr[i + 1] if is_relevant[i] else indptr[i]):
-                if is_possible[e] and firsts[i] != firsts[antecedents[e]]:
-                    firsts[i] = firsts[antecedents[e]] = min(firsts[i], firsts[antecedents[e]])
-                    is_done = False
 
 
 @kernel_in_place

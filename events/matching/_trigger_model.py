@@ -111,7 +111,8 @@ class PredicateFeatures:
         """Features of a predicate except the words of its sentence."""
         view, lemmas, labels = self._view, self._lemmas, self._view.labels
         lemma, upos, label, head = lemmas[token], view.upos[token], labels[token], view.heads[token]
-        features = [f"l={lemma}", f"lu={lemma}/{upos}", f"w={view.text[token].lower()}", f"d={label}", f"u={upos}"]
+        features = ["bias", f"l={lemma}", f"lu={lemma}/{upos}", f"w={view.text[token].lower()}"]
+        features += (f"d={label}", f"u={upos}")
         if head >= 0:
             features += (f"h={lemmas[head]}", f"dh={label}>{lemmas[head]}", f"du={label}>{view.upos[head]}")
             features.append(f"lh={lemma}<{lemmas[head]}")
@@ -128,7 +129,7 @@ class PredicateFeatures:
             modifiers = (child for child in view.dependents[head] if labels[child] in _MODIFIERS)
             features += [f"am={labels[child]}:{lemmas[child]}" for child in modifiers if child != token]
             token, head = head, view.heads[head]
-        return [*features, "bias"]
+        return features
 
     def word(self, token: int) -> tuple[str, str]:
         """Lemma, in lower case, and part of speech of a token."""
@@ -241,13 +242,14 @@ class TriggerModel:
         z = predicates.scores(self, [token])[0] + self._summed_weights(condition_features(conditions))
         score = self._score(z, event_type, is_trigger=is_trigger)
         for column in implying_columns(self.types, event_type):
-            implying = self.types[column]  # as a trigger of its own rule, whose phrases are left out
+            implying = self.types[column]
             if implying != event_type:
-                is_one = predicates.word(token) in _trigger_words(implying)
-                score = max(score, self._score(z, implying, is_trigger=is_one))
+                is_word_of_rule = predicates.word(token) in _trigger_words(implying)
+                score = max(score, self._score(z, implying, is_trigger=is_word_of_rule))
         return 1.0 / (1.0 + exp(-score))
 
     def _score(self, z: Singles, event_type: str, *, is_trigger: bool) -> float:
+        """Score of one type alone, with what a trigger of its rule adds."""
         columns = [] if event_type == ANY_TYPE else [self.types.index(event_type)]
         if is_trigger:
             columns.append(len(self.types))

@@ -232,12 +232,13 @@ def file_parts(options: CountOptions, contents: str, source: Source, store: Part
         rows = row_group_sizes(source.current_path)
     except DamagedFileError:  # it is raised, or the file set aside, when the documents are counted
         return [whole]
-    if not sum(rows):
+    total = sum(rows)
+    if not total:
         return [whole]
-    n_parts = max(1, round(sum(rows) / options.part_size))
-    last_groups = np.searchsorted(np.cumsum(rows) * n_parts, sum(rows) * np.arange(1, n_parts + 1))
+    n_parts = max(1, round(total / options.part_size))
+    last_groups = np.searchsorted(np.cumsum(rows) * n_parts, total * np.arange(1, n_parts + 1))
     bounds = pairwise([0, *(np.unique(last_groups) + 1).tolist()])
-    return [dataclasses.replace(whole, groups=each, share=sum(rows[slice(*each)]) / sum(rows)) for each in bounds]
+    return [dataclasses.replace(whole, groups=each, share=sum(rows[slice(*each)]) / total) for each in bounds]
 
 
 class _Dated(msgspec.Struct):
