@@ -246,6 +246,17 @@ def test_mentions_after_the_last_pair_are_drawn_by_their_own_candidates() -> Non
     assert plausible_counts(linked.sum(), 20_000, 0.5).all()
 
 
+def test_a_mention_of_no_part_has_the_probabilities_of_its_set() -> None:
+    # As above, but mention 3 is of no part: with no P of a link in samples of the first set, and P 1 in the second.
+    antecedents = AntecedentDistribution.from_lists([[], [0], [0], [1]], [[], [6.0], [6.0], [0.0]])
+    conflict = _conditioning.CannotLinks.of_pairs([(1, 2)], 4)
+    sure = np.array([[0.5, 0.5, 0.0], [0.5, 0.5, 1.0]])
+    sets = sure, np.array([[1.0, 0.5, 0.5, 1.0], [1.0, 0.5, 0.5, 0.0]]), np.array([0, 100, 300])
+    labels = np.zeros((4, 300), np.int32)  # in each sample the pair is of one entity
+    conflict.condition(labels, antecedents, sets, seed=0, doc_id="d", first_sample=0)
+    assert (labels[3] == np.where(np.arange(300) < 100, 3, labels[1])).all()
+
+
 def test_equal_parts_are_drawn_independently() -> None:
     # In either part two names claim a mention with score 7, and each has it with .4998; both first names with .2498.
     claims = Conflict([[], [0], [0]], [[], [7.0], [7.0]], [(1, 2)])

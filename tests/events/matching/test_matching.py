@@ -17,11 +17,13 @@ from corefsample import AntecedentDistribution, InputError, ScoredDocument
 from corefsample.formats import DocumentStream
 from corefsample.formats.scored._writing import write_documents
 from corefsample.spacy_bridge.documents import tokens_of_doc
+from corefsample.syntax._paths import ParseView, follow_each
+from corefsample.syntax._schemes import SCHEMES
 from events import EventCounter, load_lexicon, load_rules
 from events.evidence._evaluation import evaluate_clustering
 from events.matching._matches import MentionMatches
 from events.matching._matching import match_document
-from events.matching._trigger_model import with_trigger_model
+from events.matching._trigger_model import _PARTICIPLE, TriggerModel, feature_hash, with_trigger_model
 from events.rules._rules import Rule
 
 DESIGN = Path(__file__).parents[2] / "data" / "attack_design.txt"
@@ -235,7 +237,7 @@ AGENTS = [  # rule, actors with a trigger model, and the sentence
     ("kill", "ISR", LAUNCHED + "in/ADP>5:case which/DET>8:obl " + KILLED.format(8, "3:acl:relcl")),
     ("kill", "ISR", "Raids=raid/NOUN>4:nsubj by/ADP>3:case Israel/PROPN>1:nmod killed=kill/VERB>0:root"),
     ("kill", "ISR", "An/DET>3:det Israeli/ADJ>3:amod raid/NOUN>4:nsubj killed=kill/VERB>0:root"),
-    ("kill", "ISR", "an/DET>3:det israeli/ADJ>3:amod raid/NOUN>4:nsubj killed=kill/VERB>0:root"),  # in lower case
+    ("violence", "ISR", "an/DET>3:det israeli/ADJ>3:amod raid/NOUN>4:nsubj began=begin/VERB>0:root"),  # in lower case
     (
         "kill",
         "ISR",
@@ -280,6 +282,31 @@ def test_an_event_gives_way_to_its_agents_but_victims_do_not_act(rule: str, expe
     likely = matches.chances > (0.3 if rule == "kill" else 0.05)  # other predicates may report a killing too
     chosen = {"instances": matches.instances[likely], "triggers": matches.triggers[likely], "frames": ()}
     assert {key[0] for key in evaluate_clustering(dataclasses.replace(matches, **chosen), labels)} == {expected}
+
+
+def test_a_predicate_that_implies_the_type_is_a_candidate(tmp_path: Path) -> None:
+    """Bias: kill 3, attack and violence -5; "fade" is no word of a rule, so that its score is that of kill."""
+    weights = np.array([[-5.0, 3.0, -5.0, 0.0]], np.float32)
+    model = TriggerModel(("attack", "kill", "violence"), {feature_hash("bias"): 0}, weights, frozenset(["fade"]))
+    model.save(tmp_path / "m.npz")
+    rule = with_trigger_model(load_rules("violence"), str(tmp_path / "m.npz"))
+    matches = matched("Iran/PROPN>2:nsubj faded=fade/VERB>0:root ships=ship/NOUN>2:obj", "ud2", rule=rule)
+    assert matches.triggers.tolist() == [1]
+    assert matches.chances == pytest.approx([1.0 / (1.0 + np.exp(-3.0))], abs=1e-2)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("troops=troop/NOUN>0:root firing=fire/VERB>1:acl shots=shot/NOUN>2:obj", {0}),
+        ("plan/NOUN>0:root to/PART>3:mark fire/VERB>1:acl", set()),
+        ("men=man/NOUN>0:root killed=kill/VERB>1:acl in/ADP>4:case raids=raid/NOUN>2:obl", set()),
+    ],
+)
+def test_the_noun_before_an_active_participle_is_its_agent(text: str, expected: set[int]) -> None:
+    view = ParseView(er.parsed(text), SCHEMES["ud2"])
+    verb = next(token for token, upos in enumerate(view.upos) if upos == "VERB")
+    assert set(follow_each((_PARTICIPLE,), view, verb)) == expected
 
 
 @pytest.mark.parametrize(("folder", "scheme"), [(EN_CORE_WEB_SM, "clearnlp"), (EN_GUM_UD, "ud2")], ids=["sm", "gum"])
