@@ -166,8 +166,12 @@ class DocumentBatch:
 
     def parses(self, row: int) -> range:
         """Rows of the document that begins in a row: one for each of its parses."""
-        index = int(np.searchsorted(self.firsts, row))
-        return range(row, int(self.firsts[index + 1]) if index + 1 < len(self.firsts) else len(self))
+        return self._parses[row]
+
+    @cached_property
+    def _parses(self) -> dict[int, range]:
+        bounds = [*self.firsts.tolist(), len(self)]
+        return {first: range(first, end) for first, end in itertools.pairwise(bounds)}
 
     def share(self, row: int) -> tuple[float, float]:
         """Part of a document's samples that have the parse of a row: from and to, in [0, 1]; (0, 1) for one parse."""

@@ -235,7 +235,13 @@ class _Mentions:
         self._numbers: dict[tuple[int, ...], int] = {}
         self._spans: list[_Span] = []  # by number
         self._firsts: list[int] = []  # by number, the mention of the first parse or -1
+        self._texts: dict[int, str] = {}  # by number
         self._sentences: dict[int, str] = {}
+
+    @cached_property
+    def _mentions(self) -> list[list[list[int]]]:
+        """Start, end and head of each mention of each parse."""
+        return [mentions.tolist() for _, mentions in self._parses]
 
     @property
     def has_tokens(self) -> bool:
@@ -249,6 +255,10 @@ class _Mentions:
         return tokens
 
     @cached_property
+    def _sentence_of(self) -> list[int]:
+        return self.tokens.sent.tolist()
+
+    @cached_property
     def _bounds(self) -> Mapping[int, tuple[int, int]]:
         return self.tokens.sentences()
 
@@ -256,7 +266,7 @@ class _Mentions:
         """Number of a mention over all parses; a negative `mention` stands for no mention and is returned unchanged."""
         if mention < 0:
             return mention
-        start, end, head = self._parses[parse][1][mention].tolist()
+        start, end, head = self._mentions[parse][mention]
         is_alone = len(self._parses) == 1
         number = self._numbers.setdefault((mention,) if is_alone else (start, end), len(self._numbers))
         if number == len(self._spans):
@@ -273,7 +283,7 @@ class _Mentions:
 
     def sentence(self, token: int) -> str:
         """Text of the sentence of a token."""
-        number = int(self.tokens.sent[token])
+        number = self._sentence_of[token]
         if number not in self._sentences:
             self._sentences[number] = " ".join(self.tokens.written[slice(*self._bounds[number])])
         return self._sentences[number]
@@ -282,10 +292,12 @@ class _Mentions:
         """Text of a numbered mention, shortened to 12 tokens, with its token span."""
         if number < 0:
             return _NOBODY[number]
-        start, end, _ = self._spans[number]
-        words = list(self.tokens.written[start : min(end, start + _LONGEST_MENTION)])
-        shortened = " ..." if end - start > _LONGEST_MENTION else ""
-        return f"{' '.join(words)}{shortened} [{start}-{end}]"
+        if number not in self._texts:
+            start, end, _ = self._spans[number]
+            words = self.tokens.written[start : min(end, start + _LONGEST_MENTION)]
+            shortened = " ..." if end - start > _LONGEST_MENTION else ""
+            self._texts[number] = f"{' '.join(words)}{shortened} [{start}-{end}]"
+        return self._texts[number]
 
     def cooccurring(self, cooccurrence: Cooccurrence) -> dict[str, Any]:
         """Columns of a word and of names that co-occur."""
@@ -303,7 +315,7 @@ class _Mentions:
     def sentences(self, instances: list[_Instance], descriptions: list[_Description]) -> str:
         """Text of the sentences that have a trigger or a described mention."""
         tokens = {trigger for trigger, *_ in instances}.union(self._spans[mention][2] for mention, *_ in descriptions)
-        firsts = {int(self.tokens.sent[token]): token for token in tokens}
+        firsts = {self._sentence_of[token]: token for token in tokens}
         return SEPARATOR.join(self.sentence(token) for _, token in sorted(firsts.items()))
 
 
