@@ -256,7 +256,8 @@ class _Mentions:
 
     @cached_property
     def _sentence_of(self) -> list[int]:
-        return self.tokens.sent.tolist()
+        numbers: list[int] = self.tokens.sent.tolist()
+        return numbers
 
     @cached_property
     def _bounds(self) -> Mapping[int, tuple[int, int]]:
