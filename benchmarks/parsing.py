@@ -14,8 +14,8 @@ from measure import Row, in_turn, timed, within
 
 from corefsample.parses import parse_samples
 from corefsample.trees import ArcDistribution
+from events.corpora._document_inputs import ReadDocument
 from events.news._fields import Article
-from events.runs._document_inputs import ReadDocument
 from events.runs._run_options import ScoringOptions
 from events.runs._scorer import _UNUSED, Scorer
 

@@ -79,8 +79,8 @@ def run_convert(
     from corefsample.files._atomic import require_free
     from corefsample.files._paths import path_list
     from corefsample.formats.scored._writing import convert, quarantine_file
-    from events.runs._document_inputs import output_kind
-    from events.runs._one_clustering import write_annotated
+    from events.corpora._document_inputs import output_kind
+    from events.corpora._one_clustering import write_annotated
 
     options = options or ConvertOptions()
     path, names = os.fspath(output), path_list(inputs)
@@ -117,7 +117,7 @@ def run_convert(
 
 
 def _require_scores(names: list[str], path: str, options: ConvertOptions) -> None:
-    from events.runs._document_inputs import annotated_kind
+    from events.corpora._document_inputs import annotated_kind
 
     for name in names:
         if annotated_kind(name) is not None:

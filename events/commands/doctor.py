@@ -91,12 +91,12 @@ def run_doctor(
         memory = values["free_memory"]
         shown = {**values, "free_memory": None if memory is None else f"{memory / 2**30:.1f} GiB"}
         return Summary(values=values, shown=[Pairs(f"corefsample {values['corefsample']}", pairs_of(shown))])
+    from events.corpora._document_inputs import named_kind
     from events.evidence._rule_set import RuleSet
     from events.inspection import _corpora
     from events.inspection._reports import summary_of_reports
     from events.inspection._rule_checks import check_file, is_rule_or_lexicon, rule_hits
     from events.lexicon._lexicon import load_lexicon
-    from events.runs._document_inputs import named_kind
 
     yaml_files = [name for name in files if is_rule_or_lexicon(name)]
     may_be_news = [name for name in files if name not in yaml_files and name != "-" and not os.path.isdir(name)]

@@ -94,8 +94,8 @@ def run_evaluate(
     """
     from corefsample.metrics import _scores as scores
     from corefsample.metrics._metric_counts import METRICS
-    from events.runs._document_inputs import DocumentInputs
-    from events.runs._one_clustering import SystemScores, gold_mentions
+    from events.corpora._document_inputs import DocumentInputs
+    from events.corpora._one_clustering import SystemScores, gold_mentions
 
     options = options or EvaluateOptions()
     # Mentions that cross the end of a sentence count, as in the reference scorer.

@@ -68,9 +68,9 @@ def run_run(inputs: Inputs, options: RunOptions, *, on_progress: shared.Progress
     from corefsample.files._remote import is_url
     from events.commands.events import run_events
     from events.commands.score import run_score
+    from events.corpora._document_inputs import DocumentInputs
     from events.pages._report import page_of_run
     from events.runs._count_parts import checked_contents
-    from events.runs._document_inputs import DocumentInputs
     from events.runs._outputs import RunFolder
     from events.runs._store import FinishedCommand
 

@@ -24,9 +24,9 @@ from corefsample.formats.scored._writing import QUARANTINE, join, write_document
 from corefsample.recalibration._uncertain import chosen_recalibration
 from corefsample.scorers._scoring import ScoringTally
 from events._options import Progress, Selection, fields_of
+from events.corpora._document_inputs import ANNOTATED, DocumentInputs, ReadDocument
 from events.news._quality import TextTally
 from events.runs import _outputs as outputs
-from events.runs._document_inputs import ANNOTATED, DocumentInputs, ReadDocument
 from events.runs._engines import completed_parts
 from events.runs._run_options import ARTICLE_OPTIONS, ScoreOptions, ScoringOptions
 from events.runs._scorer import scorer_of, with_absolute_paths

@@ -33,10 +33,10 @@ from corefsample.scorers._scoring import ScoringTally, known_words, require_lang
 from corefsample.scorers.protocol import MENTION_SOURCES, MentionSource, other_scorer
 from corefsample.spacy_bridge.documents import tokens_of_doc
 from corefsample.syntax._schemes import SCHEME_FIELD, pipeline_scheme, scheme_metadata, schemes_of
+from events.corpora._document_inputs import ReadDocument
 from events.news._fields import Article
 from events.news._preparation import LEFT_OUT, prepared
 from events.news._quality import TextTally, repair_version, repaired
-from events.runs._document_inputs import ReadDocument
 from events.runs._run_options import ScoringOptions
 
 if TYPE_CHECKING:

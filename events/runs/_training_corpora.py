@@ -23,8 +23,8 @@ from corefsample.scorers._scoring import ENOUGH_WORDS, FEW_KNOWN, ScoringTally, 
 from corefsample.scorers.protocol import MentionDocument
 from corefsample.syntax._mentions import NeutralParse
 from events._options import Progress, Selection
+from events.corpora._document_inputs import DocumentInputs, reject
 from events.news._quality import TextTally
-from events.runs._document_inputs import DocumentInputs, reject
 from events.runs._outputs import RECORD_SUFFIX, checksums, free_outputs, run_record
 from events.runs._run_options import ScoreOptions
 from events.runs._score_run import scoring_values

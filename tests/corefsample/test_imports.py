@@ -101,6 +101,7 @@ LEVELS: list[list[str]] = [
     ["events.plots", "events.audit"],
     ["events.pages"],
     ["events"],
+    ["events.corpora"],
     ["events.runs"],
     ["events.inspection"],
     ["events.commands"],

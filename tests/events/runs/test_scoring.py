@@ -28,9 +28,9 @@ from corefsample.scorers.log_linear._training import train
 from corefsample.scorers.protocol import MIN_PROB
 from corefsample.syntax._mentions import mentions_from_parse
 from corefsample.syntax._words import mention_kinds
+from events.corpora._document_inputs import named_kind
 from events.news._fields import Article
 from events.news._preparation import paragraphs_of
-from events.runs._document_inputs import named_kind
 from events.runs._run_options import ScoringOptions
 from events.runs._score_run import ScorePart
 from events.runs._scorer import Scorer, article_metadata, load_pipeline, tokens_of_paragraphs

@@ -20,7 +20,7 @@ from corefsample.metrics._scores import ClusteringScores, ScoreSamples, clusteri
 from corefsample.summaries import point_estimate
 from corefsample.summaries._expected_losses import LOSSES, MARGINAL
 from events._options import Progress
-from events.runs._document_inputs import ANNOTATED, DocumentInputs, output_kind, reject
+from events.corpora._document_inputs import ANNOTATED, DocumentInputs, output_kind, reject
 
 Match = Literal["span", "head"]
 GoldMentions = tuple[Any, Sequence[int | str | None], Tokens | None]  # mentions, entities, tokens
