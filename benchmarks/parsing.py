@@ -13,11 +13,12 @@ import numpy as np
 from measure import Row, in_turn, timed, within
 
 from corefsample.parses import parse_samples
+from corefsample.spacy_bridge.pipelines import UNUSED
 from corefsample.trees import ArcDistribution
 from events.corpora._document_inputs import ReadDocument
 from events.news._fields import Article
 from events.runs._run_options import ScoringOptions
-from events.runs._scorer import _UNUSED, Scorer
+from events.runs._scorer import Scorer
 
 MODELS = Path(__file__).parents[2] / "shared" / "models"
 PIPELINES = ("en_gum_ud", "en_core_web_sm")
@@ -76,7 +77,7 @@ def _scored_parses(runs: int) -> Iterator[Row]:
         one, ten = Scorer(ScoringOptions(**options)), Scorer(ScoringOptions(**options, parses=10))
         sides = _processor_times(lambda ten=ten: ten.score(item), lambda one=one: one.score(item), 3 * runs)  # type: ignore[misc]
         yield within(f"score --parses 10, {PARAGRAPHS} paragraphs, processor time", f"one parse ({name})", sides, 4)
-        nlp = spacy.load(MODELS / name, exclude=list(_UNUSED))
+        nlp = spacy.load(MODELS / name, exclude=list(UNUSED))
         own = _processor_times(
             lambda one=one: one.score(item), lambda nlp=nlp: list(nlp.pipe([article.text])), 3 * runs
         )  # type: ignore[misc]

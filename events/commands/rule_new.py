@@ -64,13 +64,13 @@ def run_rule_new(name: str, options: RuleNewOptions) -> Summary:
     """
     from corefsample.files._atomic import require_free, write_bytes
     from corefsample.spacy_bridge.documents import tokens_of_doc
+    from corefsample.spacy_bridge.pipelines import load_pipeline, scheme_of_pipeline
     from events._yaml_file import typed
     from events.evidence._examples import example_results
     from events.lexicon._lexicon import load_lexicon
     from events.matching._rule_draft import PRESETS, draft_example, rule_text, rule_tree
     from events.rules._format import RuleFile, check_rule_file
     from events.rules._rules import presets_of
-    from events.runs._scorer import load_pipeline, scheme_of_pipeline
 
     if not options.example:
         raise ParameterError("must be given at least once", parameter="example")

@@ -68,9 +68,9 @@ def run_train_triggers(texts: Inputs, options: TrainTriggersOptions) -> Summary:
     """
     from corefsample.files._atomic import require_free
     from corefsample.files._paths import input_paths
+    from corefsample.spacy_bridge.pipelines import load_pipeline
     from events.matching._encoder import load_encoder
     from events.rules._rules import load_rules, shipped_rules
-    from events.runs._scorer import load_pipeline
     from events.triggers._fit import fit_trigger_model, predicates_of
     from events.triggers._nearest_texts import compressed_texts
     from events.triggers._texts import read_answered_texts, reported_types

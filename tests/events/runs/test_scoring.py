@@ -26,6 +26,7 @@ from corefsample.scorers._scoring import score_mentions
 from corefsample.scorers.log_linear._model import AntecedentModel
 from corefsample.scorers.log_linear._training import train
 from corefsample.scorers.protocol import MIN_PROB
+from corefsample.spacy_bridge.pipelines import load_pipeline, tokens_of_paragraphs
 from corefsample.syntax._mentions import mentions_from_parse
 from corefsample.syntax._words import mention_kinds
 from events.corpora._document_inputs import named_kind
@@ -33,7 +34,7 @@ from events.news._fields import Article
 from events.news._preparation import paragraphs_of
 from events.runs._run_options import ScoringOptions
 from events.runs._score_run import ScorePart
-from events.runs._scorer import Scorer, article_metadata, load_pipeline, tokens_of_paragraphs
+from events.runs._scorer import Scorer, article_metadata
 from events.runs._store import PartStore
 
 Score = Callable[..., SimpleNamespace]
