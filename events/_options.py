@@ -193,7 +193,7 @@ def fields_of(cls: type[Options]) -> dict[str, Declared]:
     hints = typing.get_type_hints(cls)
     order = [name for each in cls.__mro__ for name in vars(each).get("__annotations__", {})]
     declarations = []
-    for field in sorted(dataclasses.fields(cls), key=lambda each: order.index(each.name)):  # type: ignore[arg-type]
+    for field in sorted(dataclasses.fields(cls), key=lambda member: order.index(member.name)):  # type: ignore[arg-type]
         hint = hints[field.name]
         members = (hint,) if typing.get_origin(hint) in (None, Literal, tuple) else typing.get_args(hint)
         kind, n_values = next(each for each in members if each is not NoneType), 1

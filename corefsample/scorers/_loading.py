@@ -149,10 +149,10 @@ def train_scorer(
         figures = {"n_documents": len(held_out), "l2_tried": list(penalties), **choice["held_out"]}
         best = {"l2": choice["l2"], "epochs": choice["epoch"], "provenance": {**provenance, "chosen_on": figures}}
         scorer = _training.train([*documents, *held_out], **best, **fixed)
-    chosen = {name: scorer.provenance[name] for name in ("l2", "epoch", "n_documents", "n_mentions")}
-    losses = next(each.held_out for each in reports if (each.l2, each.epoch) == (chosen["l2"], chosen["epoch"]))
+    training = {name: scorer.provenance[name] for name in ("l2", "epoch", "n_documents", "n_mentions")}
+    losses = next(each.held_out for each in reports if (each.l2, each.epoch) == (training["l2"], training["epoch"]))
     passes = [each.to_json() for each in reports]
-    return scorer, {**chosen, "held_out": None if losses is None else asdict(losses), "passes": passes}
+    return scorer, {**training, "held_out": None if losses is None else asdict(losses), "passes": passes}
 
 
 def retrain(

@@ -272,16 +272,18 @@ def losses_by_sample(source: SummaryInput, labels: Ints32, loss: Loss, split_cos
     return losses_of_sums(*sums, labels.shape[0], loss, split_cost)
 
 
-def losses_of_sums(common: Floats, own: Floats, truth: Floats, n: int, loss: Loss, split_cost: float = 1.0) -> Floats:
+def losses_of_sums(
+    common: Floats, clusters: Floats, truth: Floats, n: int, loss: Loss, split_cost: float = 1.0
+) -> Floats:
     """VI or Binder losses, from sums over common cells, over the clusters of the clustering, and over each sample's."""
     losses: Floats
     if loss == "vi":
-        joint, entropy, sample_entropy = (np.log(n) - sums[kernels.JOINT] / n for sums in (common, own, truth))
+        joint, entropy, sample_entropy = (np.log(n) - sums[kernels.JOINT] / n for sums in (common, clusters, truth))
         # H(clustering | sample) = joint - sample_entropy, the cost of splits.
         split, merged = np.maximum(joint - sample_entropy, 0.0), np.maximum(joint - entropy, 0.0)
         losses = split_cost * split + (2.0 - split_cost) * merged
         return losses
-    pairs, common_pairs, sample_pairs = own[kernels.PAIRS], common[kernels.PAIRS], truth[kernels.PAIRS]
+    pairs, common_pairs, sample_pairs = clusters[kernels.PAIRS], common[kernels.PAIRS], truth[kernels.PAIRS]
     losses = 2.0 * (split_cost * (sample_pairs - common_pairs) + (2.0 - split_cost) * (pairs - common_pairs)) / n**2
     return losses
 

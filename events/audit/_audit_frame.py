@@ -147,8 +147,8 @@ class AuditFrame:
             rows = np.flatnonzero(p)
         else:
             classes = _class_numbers(pd.Series(cooccurrence))
-        one = np.zeros(len(rows), np.int32)
-        return cls(names, days, (event,), rows, one, p[rows], event, period, properties=columns, classes=classes)
+        targets = np.zeros(len(rows), np.int32)
+        return cls(names, days, (event,), rows, targets, p[rows], event, period, properties=columns, classes=classes)
 
     @property
     def label_kind(self) -> Literal["yes-no", "events", "actors"]:

@@ -360,8 +360,8 @@ def _learned_target(
     lowest = np.where([False, *(name in (*PROBABILITY, "P") for name in features)], 0.0, -np.inf)
 
     def fit(n: int, penalties: Floats, subset: Bools | slice = slice(None)) -> Floats:
-        chosen = rows[subset]
-        return fitted(z[chosen, :n], y[subset], weights[subset], penalties, lowest[:n], centre[:n])
+        labelled = rows[subset]
+        return fitted(z[labelled, :n], y[subset], weights[subset], penalties, lowest[:n], centre[:n])
 
     n_columns = {"recalibrated": 1 + len(PROBABILITY)}
     if min(y.sum(), len(y) - y.sum()) >= ENOUGH_LABELS:

@@ -144,9 +144,11 @@ class Command(click.Command):
             ):
                 arguments = [values.pop(name) for name in self.arguments]
                 parameters, fields = inspect.signature(self.run).parameters, self.fields
-                chosen = {n: None if value == () and fields[n].is_optional else value for n, value in values.items()}
+                option_values = {
+                    n: None if value == () and fields[n].is_optional else value for n, value in values.items()
+                }
                 watching = {name: watcher for name, watcher in watchers.items() if name in parameters}
-                options = self.options(**chosen)
+                options = self.options(**option_values)
                 run = partial(self.run, *arguments, options, **watching)
                 if isinstance(options, EngineOptions):
                     from events.runs._store import FinishedCommand

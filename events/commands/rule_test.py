@@ -13,6 +13,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Sequence
 from itertools import groupby
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from corefsample._arrays import fields_of
@@ -75,7 +76,8 @@ def _values(result: ExampleResult) -> dict[str, Any]:
 
 def _shown(examples: Sequence[ExampleResult]) -> Iterator[str | Pairs]:
     """Yield the events that each preset finds in each example."""
-    for number, results in groupby(sorted(examples, key=lambda each: each.number), lambda each: each.number):
+    by_number = attrgetter("number")
+    for number, results in groupby(sorted(examples, key=by_number), by_number):
         rows, text = [], ""
         for result in results:
             text = f"examples[{number}], {result.example.scheme}: {result.text}"

@@ -413,14 +413,14 @@ class EventCounts(HtmlTable):
         for key, group in ((key, group) for key in keys for group in range(len(groups))):
             k = cells.keys.index(key)
             same = (cells.key == k) & (cells.group == group)
-            found = [np.flatnonzero(same & (cells.period == numbers[label])) for label in (first, second)]
-            mean = math.fsum(cells.mean[found[0]]) - math.fsum(cells.mean[found[1]])
+            of_periods = [np.flatnonzero(same & (cells.period == numbers[label])) for label in (first, second)]
+            mean = math.fsum(cells.mean[of_periods[0]]) - math.fsum(cells.mean[of_periods[1]])
             if self.occurrences.settings.is_shared:
-                sampled = [cells.sampled(np.isin(np.arange(len(same)), each) - 1, 1)[0] for each in found]
+                sampled = [cells.sampled(np.isin(np.arange(len(same)), each) - 1, 1)[0] for each in of_periods]
                 least = -int(sampled[1].max())
                 pmf = credible_intervals.sample_shares(sampled[0] - sampled[1] - least)
             else:
-                pmfs = [cells.pmf(int(each[0])) if len(each) else np.ones(1) for each in found]
+                pmfs = [cells.pmf(int(each[0])) if len(each) else np.ones(1) for each in of_periods]
                 least, pmf = 1 - len(pmfs[1]), np.convolve(pmfs[0], pmfs[1][::-1])
             in_group = self.occurrences.periods[self.occurrences.group_of == group]
             n_docs = [int((in_group == numbers[label]).sum()) for label in (first, second)]

@@ -198,7 +198,7 @@ class Occurrences:
 
 
 def indices(values: Iterable[Hashable], members: Iterable[Hashable]) -> Ints:
-    """Index of each value in members, -1 for a value that is none: int64 (n_values,)."""
+    """Index of each value in members, -1 for a value that is not a member: int64 (n_values,)."""
     index_of = {member: index for index, member in enumerate(members)}
     return np.array([index_of.get(value, -1) for value in values], np.int64)
 

@@ -134,7 +134,7 @@ class KernelInputs:
         labels
             The result of `MentionMatches.with_virtual_mentions`.
         reported
-            Of each rule whether the triggers of its instances report an event: uint8 (n_instances, n_samples). By
+            For each rule, whether the triggers of its instances report an event: uint8 (n_instances, n_samples). By
             default all do.
         """
         if reported is None:

@@ -41,9 +41,10 @@ class Cooccurrence(NamedTuple):
     Readers see events where a rule does not: its word is negated, in another sense, or its roles are not filled. Where
     word and names are in one sentence, some 13% of such documents are misses (development parts of MUC and police
     news), where both are in the document 5%, elsewhere 0.02% of MUC. A class noun counts as a name of each actor of its
-    class that the document names, and a default actor counts as named in every document. For anybody and nobody, no
-    name is required: a document with the word is a miss in 15%, others in 0.6%, and whether the word is a trigger, is
-    excluded or has filled roles says no more. Of events of two actors, only those in one sentence are listed.
+    class that the document names, and a default actor counts as named in every document. For any actor and for no named
+    actor, no name is required: a document with the word is a miss in 15%, others in 0.6%, and whether the word is a
+    trigger, is excluded or has filled roles says no more. Of events of two actors, only those in one sentence are
+    listed.
 
     Attributes
     ----------

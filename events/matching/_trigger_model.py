@@ -430,8 +430,8 @@ def with_trigger_model(rule: Rule, name: str, encoder: str = "") -> Rule:
     if not is_single_frame and (prototype or not is_other):
         lemmas = model.vocabulary if is_other else model.lemmas
         frames = (*frames, Frame(LEARNED, lemmas, (), frozenset(PREDICATES), roles))
-    chosen = {"trigger_model": name, "encoder": encoder, "model_checksum": checksum, "event_type": event_type}
-    return replace(rule, **chosen, frames=frames, prototype=prototype)  # type: ignore[arg-type]
+    model_fields = {"trigger_model": name, "encoder": encoder, "model_checksum": checksum, "event_type": event_type}
+    return replace(rule, **model_fields, frames=frames, prototype=prototype)  # type: ignore[arg-type]
 
 
 def without_trigger_model(rule: Rule) -> Rule:

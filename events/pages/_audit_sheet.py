@@ -96,8 +96,8 @@ def write_round(
         asked = plan_question(folder, plan)
     elif definitions is not None:
         asked = rule_question(frame, definitions)
-    given = asked[1] if codebook is None else (codebook,) if codebook else ()
-    asked = question or asked[0], given
+    texts_of_codebook = asked[1] if codebook is None else (codebook,) if codebook else ()
+    asked = question or asked[0], texts_of_codebook
     sheets = [folder / ("sheet.csv" if n == 1 else f"sheet-{n}.csv") for n in range(1, number + 1)]
     try:
         folder.mkdir(parents=True, exist_ok=True)

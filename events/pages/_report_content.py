@@ -448,16 +448,16 @@ def other_documents(
         highest = np.array([round(max(each[doc_id] for each in taught.learned.values()), 4) for doc_id in doc_ids])
         turns = -highest[order]
     by_turn = order[np.lexsort((kinds[order], turns, unlabelled[order]))][:n_documents]
-    chosen = sorted(by_turn.tolist(), key=lambda row: (kinds[row], row))
-    shown_ids = [doc_ids[row] for row in chosen]
+    listed_rows = sorted(by_turn.tolist(), key=lambda row: (kinds[row], row))
+    shown_ids = [doc_ids[row] for row in listed_rows]
     texts = dict(run_texts(record, set(shown_ids))) if shown_ids else {}
     content = {
         "id": shown_ids,
-        "date": [_date_text(date) for date in without["date"].iloc[chosen]],
-        "kind": kinds[chosen].tolist(),
+        "date": [_date_text(date) for date in without["date"].iloc[listed_rows]],
+        "kind": kinds[listed_rows].tolist(),
         "label": [labels.get(doc_id, "") for doc_id in shown_ids],
         "perPart": PER_PART,
-        **({} if highest is None else {"learned": highest[chosen].tolist()}),
+        **({} if highest is None else {"learned": highest[listed_rows].tolist()}),
     }
     packed = packed_parts(texts[doc_id].pieces if doc_id in texts else [] for doc_id in shown_ids)
     return {"counts": n_of_kind, "content": content, "texts": packed}

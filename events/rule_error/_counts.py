@@ -176,7 +176,7 @@ def expected_width(
     level
         Probability that the interval has, in (0, 1).
     earlier
-        Of each stratum the number of labels that are drawn, and of those that say yes; by default none.
+        For each stratum, the number of labels that are drawn, and of those that say yes; by default none.
     """
     before, yes = earlier or (np.zeros_like(sizes), np.zeros_like(sizes))
     others, widths = unlabelled_yes(sizes, mean_p, classes, before, yes, error, rng), []

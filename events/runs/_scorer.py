@@ -206,8 +206,8 @@ class Scorer:
             raise error.at(f"doc_id {article.doc_id!r}") from None
         tally.add(scored[0][1], None, known_words(model, tokens[0]))
         documents, first = list[ScoredDocument](), 0
-        for number, ((count, each), (mentions, pruned)) in enumerate(zip(parsed, scored, strict=True)):
-            fields = article.doc_id, mentions, pruned.distribution, article.date, each, None, metadata
+        for number, ((count, words), (mentions, pruned)) in enumerate(zip(parsed, scored, strict=True)):
+            fields = article.doc_id, mentions, pruned.distribution, article.date, words, None, metadata
             samples = (first, first + count) if len(parsed) > 1 else None
             documents.append(ScoredDocument(*fields, number, samples))
             first += count

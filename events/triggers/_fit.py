@@ -168,7 +168,7 @@ def fit_trigger_model(
     Parameters
     ----------
     predicates
-        Results of `predicates_of`, such as those of several pipelines, for the same rules.
+        Results of `predicates_of` for the same rules, of one or several pipelines.
     rules
         One rule for each type.
     encoder

@@ -210,11 +210,11 @@ def _compiled(name: str, lines: Sequence[str]) -> _Compiled:
     sides = {side: np.full((len(lines), most), 0 if side == "pair" else -1) for side, most in n_atoms_of.items()}
     best, factors = np.zeros(len(lines), np.int32), np.ones(len(lines), np.int32)
     for t, line in enumerate(lines):
-        first, star, rest = line.partition("* ")
+        first, star, atoms = line.partition("* ")
         try:
             factors[t] = int(first) if star else 1
             n_atoms = dict.fromkeys(sides, 0)
-            for atom in (rest if star else line).split():
+            for atom in (atoms if star else line).split():
                 if name == "new" and atom in _BEST:
                     best[t] = _BEST[atom]
                 else:
