@@ -7,7 +7,7 @@ them, and how roles are filled.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -380,40 +380,11 @@ def _learned_target(
     model, penalty, n, penalties = best
     mode = fit(n, penalties)
 
-    # The labels of a stratum say how many of its documents are positive, and the coefficients which: an error that
-    # documents of a stratum share is not in the coefficients. Where the rule counts no document and few labels say
-    # yes, the misses of other rules are the prior of the number; if P is another model's, it is Jeffreys' prior.
     betas = coefficient_draws(z[rows, :n], weights, penalties, lowest[:n], mode, n_draws, rng)
-    is_yes = labels[sampled] == YES
-    n_yes = np.bincount(strata[sampled[is_yes]], minlength=len(size))
-    _, mean_p, classes = target_strata(frame, target, strata, len(size))
-    if plan.has_classes:
-        error, generator = target_error(frame, target, reference, N_DRAWS, 0)
-        others, is_low = unlabelled_yes(size, mean_p, classes, n_sampled, n_yes, error, generator), mean_p <= 0.5
-    else:
-        shares = rng.beta(n_yes + HALF, n_sampled - n_yes + HALF, (n_draws, len(size)))
-        others, is_low = rng.binomial(size - n_sampled, shares), (mean_p == 0.0) & (n_sampled > 0)
-    few = np.flatnonzero(is_low & (n_yes < ENOUGH_LABELS)).tolist()
-    missed = {h: np.resize(others[:, h], n_draws) for h in few}
-    totals = total_draws(strata, sampled, is_yes.astype(np.float64), cross_fitted, n_draws, rng, missed)
-    n_labelled_yes = np.bincount(strata[labels == YES], minlength=len(size))
-    n_positive = np.where(totals < 0, -1, np.maximum(totals - n_labelled_yes, 0))
-    groups, group_of = frame.groups()
-    is_open, n_groups = labels >= UNSURE, len(groups) - 1
-    by_period = np.tile(np.bincount(group_of[labels == YES], minlength=n_groups), (n_draws, 1))
-    drawn = drawn_counts(z[is_open, :n], strata[is_open], group_of[is_open], betas, n_positive, rng)
-    by_period[:, : drawn.shape[1]] += drawn
+    by_group = _positive_by_group(plan, target, labels, sampled, reference, cross_fitted, z[:, :n], betas, rng)
 
     event, actor = event_and_actor(frame, frame.targets[target])
-    counts = []
-    for (label, start, inside), of_group in zip(groups, [by_period.sum(axis=1), *by_period.T], strict=True):
-        lower, upper = central_interval(of_group, level).astype(np.int64).tolist()
-        run_p = p[inside]
-        run_lower, run_upper = quantile_interval(count_pmf(run_p[run_p > 0.0]), level)
-        row: dict[str, object] = {"event": event, "actor": actor, "period": label, "period_start": start}
-        row |= {"n_docs": len(run_p), "n_labels": int((labels[inside] < UNSURE).sum())}
-        row |= {"mean": of_group.mean(), "sd": of_group.std(), "lower": lower, "upper": upper, "level": level}
-        counts.append(row | {"run_mean": run_p.sum(), "run_lower": run_lower, "run_upper": run_upper})
+    counts = [{"event": event, "actor": actor, **row} for row in _count_rows(frame, p, labels, by_group, level)]
     how = np.full(len(p), "chosen", dtype=object)
     how[plan.sample] = [plan.strata[h].name for h in strata[plan.sample].tolist()]
     documents = {
@@ -446,6 +417,72 @@ def _learned_target(
         counts=pd.DataFrame(counts),
         documents=pd.DataFrame(documents),
     )
+
+
+def _positive_by_group(
+    plan: AuditPlan,
+    target: int,
+    labels: Ints8,
+    sampled: Ints,
+    reference: RuleErrorModel,
+    cross_fitted: Floats,
+    z: Floats,
+    coefficients: Floats,
+    rng: np.random.Generator,
+) -> Ints:
+    """Draws of the number of documents of which readers say yes, by group of the frame: (n_draws, n_groups).
+
+    The labels of a stratum say how many of its documents are positive, and the coefficients which: an error that
+    documents of a stratum share is not in the coefficients. Where the rule counts no document and few labels say yes,
+    the misses of other rules are the prior of the number; if P is another model's, it is Jeffreys' prior.
+
+    Parameters
+    ----------
+    plan, target, labels, sampled, reference
+        As in `_learned_target`.
+    cross_fitted
+        float64 (n_documents,): P of each document from a fit without its fold.
+    z, coefficients
+        Features of all documents, (n_documents, n_columns), and draws of their coefficients, (n_draws, n_columns).
+    rng
+        Source of randomness.
+    """
+    frame, strata, n_draws = plan.frame, plan.stratum_of, len(coefficients)
+    size, is_yes = np.bincount(strata), labels[sampled] == YES
+    n_sampled, n_yes = (np.bincount(strata[of], minlength=len(size)) for of in (sampled, sampled[is_yes]))
+    _, mean_p, classes = target_strata(frame, target, strata, len(size))
+    if plan.has_classes:
+        error, generator = target_error(frame, target, reference, N_DRAWS, 0)
+        misses, is_low = unlabelled_yes(size, mean_p, classes, n_sampled, n_yes, error, generator), mean_p <= 0.5
+    else:
+        shares = rng.beta(n_yes + HALF, n_sampled - n_yes + HALF, (n_draws, len(size)))
+        misses, is_low = rng.binomial(size - n_sampled, shares), (mean_p == 0.0) & (n_sampled > 0)
+    few = np.flatnonzero(is_low & (n_yes < ENOUGH_LABELS)).tolist()
+    missed = {h: np.resize(misses[:, h], n_draws) for h in few}
+    totals = total_draws(strata, sampled, is_yes.astype(np.float64), cross_fitted, n_draws, rng, missed)
+    n_labelled_yes = np.bincount(strata[labels == YES], minlength=len(size))
+    n_positive = np.where(totals < 0, -1, np.maximum(totals - n_labelled_yes, 0))
+    groups, group_of = frame.groups()
+    is_open, n_groups = labels >= UNSURE, len(groups) - 1
+    by_group = np.tile(np.bincount(group_of[labels == YES], minlength=n_groups), (n_draws, 1))
+    drawn = drawn_counts(z[is_open], strata[is_open], group_of[is_open], coefficients, n_positive, rng)
+    by_group[:, : drawn.shape[1]] += drawn
+    return by_group
+
+
+def _count_rows(
+    frame: AuditFrame, p: Floats, labels: Ints8, by_group: Ints, level: float
+) -> Iterator[dict[str, object]]:
+    """Yield the counts of all documents, and of each group of the frame, as learned and as the run has them."""
+    groups, _ = frame.groups()
+    for (label, start, inside), draws in zip(groups, [by_group.sum(axis=1), *by_group.T], strict=True):
+        lower, upper = central_interval(draws, level).astype(np.int64).tolist()
+        run_p = p[inside]
+        run_lower, run_upper = quantile_interval(count_pmf(run_p[run_p > 0.0]), level)
+        row: dict[str, object] = {"period": label, "period_start": start}
+        row |= {"n_docs": len(run_p), "n_labels": int((labels[inside] < UNSURE).sum())}
+        row |= {"mean": draws.mean(), "sd": draws.std(), "lower": lower, "upper": upper, "level": level}
+        yield row | {"run_mean": run_p.sum(), "run_lower": run_lower, "run_upper": run_upper}
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
