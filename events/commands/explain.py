@@ -88,8 +88,9 @@ def run_explain(
     """
     from events.evidence._rule_set import RuleSet
     from events.inspection._trigger_traces import explain_triggers
+    from events.rule_error._counts import reader_probabilities
     from events.runs._count_parts import checked_contents, corpus_recalibration
-    from events.runs._count_run import definitions_of_run, reader_probabilities
+    from events.runs._count_run import definitions_of_run
 
     options = options or ExplainOptions()
     selection = options.subset("doc_id", "actor", "trigger", "sample", "scheme", "seed")
@@ -109,9 +110,8 @@ def run_explain(
         if counting.coreference != "none":
             selection["recalibration"] = corpus_recalibration(counting, checked_contents(counting))
     else:
-        rules = [options.rule or "attack"], options.preset, options.lexicon
-        models = options.subset("triggers", "encoder")
-        definitions = RuleSet.named(*rules, examples=False, **models).only(options.filled)
+        rule = [options.rule or "attack"], options.preset, options.lexicon
+        definitions = RuleSet.named(*rule, examples=False, **options.subset("triggers", "encoder")).only(options.filled)
     values, triggers = explain_triggers(inputs, definitions, **selection, on_progress=on_progress)
     return Summary(values={**values, "shown": triggers}, shown=[*_shown(values, triggers)], result=triggers)
 

@@ -154,6 +154,22 @@ class RuleSet:
         return {**self.lexicon.names, **{each.name: each.title for each in self.outcomes if each.title}}
 
     @property
+    def kin(self) -> dict[str, str]:
+        """Shipped rule that a rule extends, whose errors are like its errors, by the name of the rule."""
+        return {rule.name: rule.kin for rule in self.rules if rule.kin != rule.name}
+
+    def to_record(self) -> dict[str, Any]:
+        """Describe the rules for the record of a run."""
+        return {
+            "name": ", ".join(rule.name for rule in self.rules),
+            "preset": ", ".join(dict.fromkeys(rule.preset for rule in self.rules)),
+            "source": ", ".join(rule.source for rule in self.rules),
+            **({"outcomes": list(map(str, self.outcomes))} if self.outcomes else {}),
+            "extends": list(dict.fromkeys(base for rule in self.rules for base in rule.bases)),
+            "kin": self.kin,
+        }
+
+    @property
     def actors_of_outcomes(self) -> dict[str, list[str]]:
         """Patterns of actors with which each outcome is declared, by the name of the outcome."""
         return {

@@ -9,7 +9,9 @@ import pyarrow as pa
 
 from corefsample._arrays import Floats, Ints, pd
 from corefsample._random import document_key
+from corefsample.files._paths import PathLike
 from events.counts._event_counts import CountsOfRules
+from events.counts._run_tables import run_table
 from events.evidence._columns import P_COLUMNS, RULE_COLUMNS, group_columns, role_columns
 from events.rule_error._model import CLASSES, PERIOD_SD, Cell, RuleError, RuleErrorModel, kind_of
 
@@ -456,3 +458,13 @@ def central_interval(draws: Floats | Ints, level: float) -> Floats:
     tails = np.array([(1.0 - level) / 2.0, (1.0 + level) / 2.0])
     ranks = np.ceil(np.round(tails * len(draws), 9)).astype(np.int64)  # .025 * 1000 is above 25, which adds a draw
     return np.asarray(np.sort(draws, axis=0)[np.maximum(ranks - 1, 0)], np.float64)
+
+
+def reader_probabilities(run: PathLike) -> dict[tuple[str, str, str], float]:
+    """Probability that a reader sees an event, by doc_id, event and actors; empty without the error of rules."""
+    table = run_table(run, "evidence")
+    if READER[0] not in table:
+        return {}
+    roles = table.loc[:, "event":"probability"].iloc[:, 1:-1].astype(str).to_numpy().tolist()
+    rows = zip(table["doc_id"], table["event"], map(actor_of, roles), table[READER[0]], strict=True)
+    return {(doc_id, event, actor): probability for doc_id, event, actor, probability in rows}

@@ -29,11 +29,11 @@ from events._options import Progress, fields_of
 from events._summary import json_values
 from events.counts._event_counts import CountsOfRules
 from events.counts._evidence import Evidence, read_evidence, with_outcomes
-from events.counts._run_tables import run_table, verified_record
+from events.counts._run_tables import verified_record
 from events.evidence._acceptance import DUPLICATE
 from events.evidence._columns import UNDATED
 from events.evidence._rule_set import RuleSet, check_outcomes
-from events.rule_error._counts import READER, CountTables, actor_of, tables_with_error
+from events.rule_error._counts import CountTables, tables_with_error
 from events.rule_error._model import NO_RULE_ERROR, reference_file, reference_model
 from events.rules._format import Outcome
 from events.runs._count_parts import CountPart, checked_contents, file_parts, loaded_rules, require_dates, settings_of
@@ -99,50 +99,33 @@ def count_corpus(inputs: Inputs, options: EventsOptions, *, on_progress: Progres
             if rejected:
                 folder.file("quarantine.jsonl").write_bytes(quarantine_lines(rejected))
             rules = loaded_rules(counting, contents)
-            kin = {rule.name: rule.kin for rule in rules.rules if rule.kin != rule.name}
             counts = evidence.counts_of_all(**options.subset("level", "interval", "all_periods"))
             tables = CountTables.of(counts, options.compare or ())
             if options.rule_error != NO_RULE_ERROR:
                 model = reference_model(options.rule_error, options.reference)
-                tables = tables_with_error(tables, model, rules.lexicon.kinds, kin, seed=options.seed)
+                tables = tables_with_error(tables, model, rules.lexicon.kinds, rules.kin, seed=options.seed)
             with written_rows(folder.file, evidence, tables.with_readers):
                 write_counts(folder.file, tables)
             if options.pictures:
                 draw_counts(folder.file, tables, rules.names)
-            periods = [period.label for period in counts.of_rules[0].periods()] or [UNDATED]
-            events = [(each.event, key) for each in counts.of_rules for key in each.events()]
-            is_one_rule = len(counts.of_rules) == 1
             values = {
                 "out": out,
-                **evidence.document_counts(),
                 "n_quarantined": len(rejected),
                 "n_not_selected": n_not_selected,
-                "actors": [key.name if is_one_rule else f"{event}: {key.name}" for event, key in events],
-                "periods": [periods[0], periods[-1]],
                 "seconds": round(time.time() - started, 3),
                 "n_parts": len(parts),
                 "n_computed": sum(each.is_new for each in stored),
-                "uncertainty": evidence.settings.uncertainty,
-                "merged_actors": evidence.merging_summary(),
-                "triggers": evidence.excluded_triggers({rule.name: rule.preset for rule in rules.rules}),
-                "doubts_triggers": any(rule.event_type for rule in rules.rules),
+                **_summary(evidence, counts, rules),
                 "rule_error": tables.reference,
             }
             values = json_values(values)
-            codes = [code for _, key in events for code in key if code]
+            codes = [code for of_rule in counts.of_rules for key in of_rule.events() for code in key if code]
             codes += [outcome.name for outcome in rules.outcomes if outcome.title]
             record = run_record(
                 {**dataclasses.asdict(counting), "out": out},
                 [source.to_record() for source in sources],
                 started,
-                rule={
-                    "name": ", ".join(rule.name for rule in rules.rules),
-                    "preset": ", ".join(dict.fromkeys(rule.preset for rule in rules.rules)),
-                    "source": ", ".join(rule.source for rule in rules.rules),
-                    **({"outcomes": list(map(str, rules.outcomes))} if rules.outcomes else {}),
-                    "extends": list(dict.fromkeys(base for rule in rules.rules for base in rule.bases)),
-                    "kin": kin,
-                },
+                rule=rules.to_record(),
                 lexicon=rules.lexicon.source,
                 names={code: rules.names.get(code, code) for code in codes},
                 summary=values,
@@ -159,6 +142,21 @@ def count_corpus(inputs: Inputs, options: EventsOptions, *, on_progress: Progres
             store.keep([*stored, *complete])
     outside = counts.of_rules[0].occurrences.outside
     return {**values, "counts": tables.table, "totals": tables.totals, "outside": outside, "inputs": record["inputs"]}
+
+
+def _summary(evidence: Evidence, counts: CountsOfRules, rules: RuleSet) -> dict[str, Any]:
+    """Numbers of documents, actors, periods and triggers for the record of a run."""
+    periods = [period.label for period in counts.of_rules[0].periods()] or [UNDATED]
+    keys = [(of_rule.event, key.name) for of_rule in counts.of_rules for key in of_rule.events()]
+    return {
+        **evidence.document_counts(),
+        "actors": [name if len(counts.of_rules) == 1 else f"{event}: {name}" for event, name in keys],
+        "periods": [periods[0], periods[-1]],
+        "uncertainty": evidence.settings.uncertainty,
+        "merged_actors": evidence.merging_summary(),
+        "triggers": evidence.excluded_triggers({rule.name: rule.preset for rule in rules.rules}),
+        "doubts_triggers": any(rule.event_type for rule in rules.rules),
+    }
 
 
 def _united(
@@ -271,16 +269,6 @@ def _rules_of_run(arguments: dict[str, Any], evidence: Evidence) -> RuleSet:
         place = ", ".join(options.rules)
         raise InputError("rules and lexicon must be as they were in the run, got others", place=place)
     return of_run
-
-
-def reader_probabilities(run: PathLike) -> dict[tuple[str, str, str], float]:
-    """Probability that a reader sees an event, by doc_id, event and actors; empty without the error of rules."""
-    table = run_table(run, "evidence")
-    if READER[0] not in table:
-        return {}
-    roles = table.loc[:, "event":"probability"].iloc[:, 1:-1].astype(str).to_numpy().tolist()
-    rows = zip(table["doc_id"], table["event"], map(actor_of, roles), table[READER[0]], strict=True)
-    return {(doc_id, event, actor): probability for doc_id, event, actor, probability in rows}
 
 
 def definitions_of_run(run: PathLike, rule: str | None = None) -> tuple[list[str], RuleSet, CountOptions]:
