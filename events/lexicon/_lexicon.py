@@ -382,8 +382,8 @@ def load_lexicon(lexicon: str | os.PathLike[str] | None = None, *, language: str
     if path in file.SHIPPED_LEXICONS:
         return _shipped_lexicon(path)
     if os.sep not in path and "." not in path and not os.path.exists(path):
-        names = ", ".join(file.SHIPPED_LEXICONS)
-        raise ParameterError(f"must be one of {names}, or a path to a YAML file, got {path!r}", parameter="lexicon")
+        rule = f"must be one of {', '.join(file.SHIPPED_LEXICONS)}, or a path to a YAML file, got {path!r}"
+        raise ParameterError(rule, parameter="lexicon", hint=did_you_mean(path, file.SHIPPED_LEXICONS))
     return _compiled(path, file.lexicon_content(path))
 
 

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import msgspec
 
 from corefsample._arrays import fields_of
-from corefsample.errors import InputError, ParameterError, shown
+from corefsample.errors import InputError, ParameterError, did_you_mean, shown
 from corefsample.languages._language import ENGLISH, load_language
 from corefsample.syntax._schemes import SCHEMES, Scheme
 from events._yaml_file import file_bytes, read_yaml, typed
@@ -332,8 +332,8 @@ def _read(
     elif is_shipped_rule(source):
         data = (resources.files("events") / _FOLDER / f"{source}.yaml").read_bytes()
     else:
-        names = ", ".join(shipped_rules())
-        raise ParameterError(f"must be one of {names}, or a path to a YAML file, got {source!r}", parameter="rule")
+        message = f"must be one of {', '.join(shipped_rules())}, or a path to a YAML file, got {source!r}"
+        raise ParameterError(message, parameter="rule", hint=did_you_mean(source, shipped_rules()))
     tree = read_yaml(source, data)
     if is_outcome_file(tree):
         return typed(source, tree, _format.OutcomeFile), (source,)

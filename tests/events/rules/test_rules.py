@@ -12,6 +12,7 @@ from references.events import paths_of
 
 from corefsample import InputError, ParameterError
 from corefsample.syntax._schemes import SCHEMES
+from events import load_lexicon
 from events.evidence._examples import check_examples
 from events.rules import _rules
 from events.rules._rules import load_rules, presets_of, shipped_rules
@@ -91,6 +92,13 @@ def test_anything_with_a_folder_or_a_yaml_ending_is_a_path(tmp_path: Path, name:
     path = written(tmp_path, rule_file(trigger={"lemma": ["STRIKE"]}), name)
     rule = load_rules(str(path))
     assert (rule.name, rule.frames[0].lemmas, rule.source) == ("strike", {"strike"}, str(path))  # without case
+
+
+def test_a_misspelt_shipped_name_has_the_likeliest_one_as_hint() -> None:
+    for load, name, meant in ((load_rules, "atack", "attack"), (load_lexicon, "polise", "police")):
+        with pytest.raises(ParameterError) as caught:
+            load(name)
+        assert meant in str(caught.value.hint)
 
 
 def test_word_lists_of_a_file_are_those_of_its_paths_and_of_named_ones(tmp_path: Path) -> None:
