@@ -49,16 +49,6 @@ def bins_by_number(pairs: Sequence[Pair], n_bins: int) -> list[Bin]:
     return bins
 
 
-def algorithm_1(pairs: Sequence[Pair], bin_size: int) -> list[Bin]:
-    """Algorithm 1 of Nguyen & O'Connor (2015) as printed: for predictions without ties."""
-    ordered = sorted(pairs)
-    labels = [(k - 1) // bin_size + 1 for k in range(1, len(ordered) + 1)]
-    bins = [[pair for pair, label in zip(ordered, labels, strict=True) if label == b] for b in range(1, labels[-1] + 1)]
-    if len(bins) > 1 and len(bins[-1]) < bin_size:
-        bins[-2:] = [bins[-2] + bins[-1]]
-    return bins
-
-
 def uniform_bins(pairs: Sequence[Pair], n_bins: int) -> list[Bin]:
     """[b / n_bins, (b + 1) / n_bins), the last one closed; empty ones left out."""
     bins: list[Bin] = [[] for _ in range(n_bins)]

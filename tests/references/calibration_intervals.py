@@ -5,7 +5,7 @@ Pairs are tuples (q, y, document). A bin is a list of pairs, bins are ascending 
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 Pair = tuple[float, int, int]
 Bin = list[Pair]
@@ -120,26 +120,3 @@ def exact_p_value(bins: Sequence[Bin], norm: str) -> float:
         if binned_error(relabelled, norm) >= found - 1e-12:
             total += math.prod(q if y else 1.0 - q for each in relabelled for q, y, _ in each)
     return total
-
-
-# --- one bin -----------------------------------------------------------------------------------------------
-
-
-def clopper_pearson(hits: int, n: int, level: float) -> tuple[float, float]:
-    """Ends at which the binomial tail of the observed hits is (1 - level) / 2, by bisection."""
-    tail = (1.0 - level) / 2.0
-
-    def probability(p: float, counts: range) -> float:
-        return math.fsum(math.comb(n, k) * p**k * (1.0 - p) ** (n - k) for k in counts)
-
-    lower = 0.0 if hits == 0 else _root(lambda p: probability(p, range(hits, n + 1)) - tail)
-    upper = 1.0 if hits == n else _root(lambda p: tail - probability(p, range(hits + 1)))
-    return lower, upper
-
-
-def _root(rising: Callable[[float], float]) -> float:
-    low, high = 0.0, 1.0
-    for _ in range(80):
-        middle = (low + high) / 2.0
-        low, high = (middle, high) if rising(middle) < 0.0 else (low, middle)
-    return (low + high) / 2.0

@@ -47,12 +47,6 @@ def test_bins_by_size_are_those_of_the_plain_loop(pairs: list[Pair], bin_size: i
     require_same_bins(bin_pairs(*columns(pairs), bin_size=bin_size), references.bins_by_size(pairs, bin_size))
 
 
-@given(st.lists(st.floats(0.0, 1.0), min_size=1, max_size=60, unique=True), st.integers(1, 70))
-def test_without_ties_bins_by_size_are_algorithm_1(q: list[float], bin_size: int) -> None:
-    pairs = [(value, place % 2) for place, value in enumerate(q)]
-    require_same_bins(bin_pairs(*columns(pairs), bin_size=bin_size), references.algorithm_1(pairs, bin_size))
-
-
 @pytest.mark.kernels
 @given(pair_lists, st.data())
 def test_bins_by_number_are_those_of_the_plain_loop(pairs: list[Pair], data: st.DataObject) -> None:

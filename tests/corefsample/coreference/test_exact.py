@@ -28,16 +28,6 @@ def clustering_probs(lists: Lists) -> references.ClusteringProbs:
     return references.clustering_probs(references.softmax_rows(*lists))
 
 
-# --- the reference itself ----------------------------------------------------------------------------------
-
-
-def test_six_mentions_have_720_antecedent_vectors_and_203_clusterings() -> None:
-    # 1 * 2 * ... * 6 choices; 203 is the sixth Bell number.
-    rows = references.softmax_rows(*SIX_FULL)
-    assert sum(1 for _ in references.antecedent_vectors(rows)) == 720
-    assert len(references.clustering_probs(rows)) == len(references.all_clusterings(6)) == 203
-
-
 # --- against enumeration -----------------------------------------------------------------------------------
 
 
@@ -91,9 +81,6 @@ def test_invalid_labels_raise(labels: object) -> None:
     distribution = cs.AntecedentDistribution.from_lists([[], [0]], [[], [0.0]])
     with error(cs.ParameterError, "labels"):
         cs.clustering_log_prob(distribution, labels)  # type: ignore[arg-type]
-
-
-# --- Poisson-binomial --------------------------------------------------------------------------------------
 
 
 # --- documents of thousands of mentions -----------------------------------------------------------------------
