@@ -13,7 +13,7 @@ import secrets
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -149,9 +149,8 @@ def remove_file(path: PathLike) -> None:
     target = link_target(path)
     if is_url(target):
         remove(target)
-        return
-    with suppress(FileNotFoundError):
-        os.unlink(target)
+    else:
+        Path(target).unlink(missing_ok=True)
 
 
 @contextmanager
@@ -164,16 +163,12 @@ def new_text_file(path: PathLike, *, overwrite: bool) -> Iterator[Callable[[str]
         As `new_file`, and if UTF-8 cannot encode the text.
     """
     name = _checks.path("path", path)
-
-    def write(text: str) -> None:
+    with new_file(path, overwrite=overwrite) as partial, open_output(partial, gzipped=name.endswith(".gz")) as stream:
         try:
-            stream.write(text.encode())
+            yield lambda text: stream.write(text.encode())
         except UnicodeEncodeError as error:
             character = repr(error.object[error.start : error.end])
             raise OutputError(f"text must be valid UTF-8, got {character}", place=name) from None
-
-    with new_file(path, overwrite=overwrite) as partial, open_output(partial, gzipped=name.endswith(".gz")) as stream:
-        yield write
 
 
 @contextmanager
@@ -183,11 +178,9 @@ def open_output(path: PathLike, *, gzipped: bool) -> Iterator[Any]:
     The bytes depend only on the content: the gzip header carries neither name nor time.
     """
     with open(path, "wb") as raw:
-        if not gzipped:
-            yield raw
-            return
-        with gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=raw, mtime=0) as packed:
-            yield packed
+        packed = gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=raw, mtime=0) if gzipped else None
+        with packed or nullcontext(raw) as stream:
+            yield stream
 
 
 def write_bytes(path: PathLike, data: bytes, *, overwrite: bool) -> None:
@@ -207,28 +200,22 @@ def write_json(path: PathLike, record: Mapping[str, Any], *, overwrite: bool = T
 _FORMULA = r"'*[=+\-@\t\r\n]"
 
 
-def escaped(cell: object) -> object:
-    """Value of a cell, in which a text that a spreadsheet would read as a formula is escaped by an apostrophe."""
-    return f"'{cell}" if isinstance(cell, str) and re.match(_FORMULA, cell) else cell
-
-
 def escaped_frame(table: pd.DataFrame) -> pd.DataFrame:
-    """Table whose texts are escaped."""
-    return table.assign(**table.select_dtypes(exclude=["number", "bool", "datetime"]).map(escaped))
+    """Table in which texts that a spreadsheet would read as a formula are escaped by an apostrophe."""
+    return table.replace(rf"\A({_FORMULA})", r"'\1", regex=True)
 
 
 def unescaped(text: str) -> str:
-    """Original text of a cell that `escaped` returned."""
+    """Original text of an escaped cell."""
     return text[1:] if text.startswith("'") and re.match(_FORMULA, text) else text
 
 
 def escaped_texts(table: pa.Table) -> pa.Table:
     """Arrow table whose texts are escaped."""
-    import pyarrow as pa
     import pyarrow.compute as pc
 
     for number, field in enumerate(table.schema):
-        if pa.types.is_string(field.type):
+        if field.type == "string":
             texts = pc.replace_substring_regex(table.column(number), rf"\A({_FORMULA})", r"'\1")
             table = table.set_column(number, field, texts)
     return table
@@ -273,8 +260,6 @@ class OutputFolder:
         self._is_remote = is_url(path)
         self.path = Path(path) if self._is_remote else Path(path).resolve()  # for a link its target: the link stays
         self._require_free()
-        self._partial: TemporaryDirectory[str] | None = None
-        self._made: list[Path] = []
 
     def _require_free(self) -> None:
         if self._is_remote:
@@ -308,29 +293,32 @@ class OutputFolder:
         return False
 
     def __enter__(self) -> Self:
+        self._context = self._new_files()
+        return self._context.__enter__()
+
+    def __exit__(self, *error: Any) -> None:
+        self._context.__exit__(*error)
+
+    @contextmanager
+    def _new_files(self) -> Iterator[Self]:
+        made: list[Path] = []
         try:
             if not self._is_remote:
-                self._made = [folder for folder in (self.path, *self.path.parents) if not folder.exists()]
+                made = [folder for folder in (self.path, *self.path.parents) if not folder.exists()]
                 self.path.mkdir(parents=True, exist_ok=True)
             # Inside the folder, so that files move within one file system.
             inside = None if self._is_remote else self.path
-            self._partial = TemporaryDirectory(prefix=PARTIAL_PREFIX, dir=inside, ignore_cleanup_errors=True)
-        except OSError as error:
-            self._clear()
-            raise unwritable(self._name, error) from None
-        return self
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        try:
-            if error is None:
+            with TemporaryDirectory(prefix=PARTIAL_PREFIX, dir=inside, ignore_cleanup_errors=True) as partial:
+                self._partial = Path(partial)
+                yield self
                 self._put_in_place()
-                self._made = []
-        except OSError as failure:
-            error = failure
-        finally:
-            self._clear()
-        if isinstance(error, OSError):
+            made = []
+        except OSError as error:
             raise error if isinstance(error, OutputError) else unwritable(self._name, error) from None
+        finally:
+            for folder in made:
+                with suppress(OSError):
+                    folder.rmdir()
 
     def _put_in_place(self) -> None:
         """Move the files into the folder, or upload them: see the class for the order."""
@@ -350,18 +338,9 @@ class OutputFolder:
         for folder in self.path.glob(f"{PARTIAL_PREFIX}*"):  # of this run and of killed ones
             shutil.rmtree(folder, ignore_errors=True)
 
-    def _clear(self) -> None:
-        """Remove the incomplete folder, and the folders that a failed run made."""
-        if self._partial is not None:
-            self._partial.cleanup()
-        for folder in self._made:
-            with suppress(OSError):
-                folder.rmdir()
-
     def file(self, name: str) -> Path:
         """Path under which to write a file of the run, within the context."""
-        assert self._partial is not None
-        return Path(self._partial.name) / name
+        return self._partial / name
 
     def checksums(self) -> dict[str, str]:
         """SHA-256 of each file so far, by its name."""

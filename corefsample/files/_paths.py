@@ -32,9 +32,7 @@ _DOCUMENTS = (".txt", ".doc", ".docx", ".odt", ".rtf", ".pdf", ".htm", ".html", 
 _HINTS = {
     "put the texts into a CSV file with the columns doc_id, date, title and text": _DOCUMENTS,
     "save it as CSV": (".tab", ".xls", ".xlsx", ".ods"),
-    "`corefsample score` makes scored mentions of it": (
-        *(".csv", ".tsv", ".xml", ".tgz", ".tar", ".conllu", ".conll", "_conll"),
-    ),
+    "`corefsample score` makes scored mentions of it": (*SEPARATED, *MARKUP, *ARCHIVES, *COREFUD, *CONLL2012),
     "JSON Lines has one object per line and no list around them, and ends in .jsonl": (".json",),
 }
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import io
 import json
 import logging
 import os
@@ -86,24 +87,19 @@ class FileSeries:
             self._reader = ReadProgress()
 
 
-class _CountedFile:
+class _CountedFile(io.RawIOBase):
     """A binary file that counts the bytes read from it."""
 
     def __init__(self, raw: Any, progress: ReadProgress) -> None:
         self._raw, self._progress = raw, progress
 
-    def read(self, size: int = -1) -> bytes:
-        data: bytes = self._raw.read(size)
-        self._progress.bytes_read += len(data)
-        return data
+    def readable(self) -> bool:
+        return True
 
-    def readline(self, size: int = -1) -> bytes:
-        data: bytes = self._raw.readline(size)
-        self._progress.bytes_read += len(data)
-        return data
-
-    def __iter__(self) -> Iterator[bytes]:
-        return iter(self.readline, b"")
+    def readinto(self, buffer: Any) -> int:
+        n_bytes: int = self._raw.readinto1(buffer)
+        self._progress.bytes_read += n_bytes
+        return n_bytes
 
 
 @contextmanager
@@ -119,8 +115,8 @@ def open_bytes(path: str, progress: ReadProgress) -> Iterator[Any]:
         # Standard input is typed as bare BinaryIO, but it is a BufferedReader, which has peek.
         source: Any = nullcontext(sys.stdin.buffer) if path == "-" else open_binary(path)
         with source as raw:
-            counted: Any = _CountedFile(raw, ReadProgress() if path == "-" else progress)
-            yield gzip.GzipFile(fileobj=counted) if raw.peek(2)[:2] == _GZIP_MAGIC else counted
+            counted = io.BufferedReader(_CountedFile(raw, ReadProgress() if path == "-" else progress))
+            yield gzip.GzipFile(fileobj=counted) if counted.peek(2)[:2] == _GZIP_MAGIC else counted
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise DamagedFileError(f"gzip data must be complete, got: {error}", place=path) from None
     except OSError as error:
@@ -202,10 +198,8 @@ class LineReader(ReadProgress):
                 yield number, line.decode()
             except UnicodeDecodeError as error:
                 actual = f"{error.object[error.start : error.start + 1]!r} at byte {error.start + 1}"
-                location = f"{self.path}: line {number}"
-                raise InputError(
-                    f"text must be UTF-8, got {actual}", place=location, hint="save the file as UTF-8"
-                ) from None
+                rule, hint = f"text must be UTF-8, got {actual}", "save the file as UTF-8"
+                raise InputError(rule, place=f"{self.path}: line {number}", hint=hint) from None
 
 
 _END = object()
@@ -248,20 +242,17 @@ def read_whole(path: PathLike, most_mib: int, progress: ReadProgress | None = No
     return data
 
 
-def parsed_json(text: bytes | str, source: str = "file") -> Any:
+def parsed_json(text: bytes | str, source: str = "file", place: str | None = None) -> Any:
     """Parse JSON; raise InputError about `source` if the content is not valid JSON or is nested too deeply."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{source} must be JSON, got: {one_line(error)}") from None
+        raise InputError(f"{source} must be JSON, got: {one_line(error)}", place=place) from None
 
 
 def read_json(path: PathLike, most_mib: int = 64) -> Any:
     """Content of a JSON file; raise InputError on the conditions of `read_whole` and `parsed_json`."""
-    try:
-        return parsed_json(read_whole(path, most_mib))
-    except InputError as error:
-        raise error if error.place else error.at(os.fspath(path)) from None
+    return parsed_json(read_whole(path, most_mib), place=os.fspath(path))
 
 
 @contextmanager
@@ -288,7 +279,6 @@ def read_parquet(path: PathLike, columns: Sequence[str]) -> pa.Table:
     InputError
         If it is damaged, or a column is missing.
     """
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
     location, wanted = os.fspath(path), list(dict.fromkeys(columns))
@@ -296,12 +286,9 @@ def read_parquet(path: PathLike, columns: Sequence[str]) -> pa.Table:
         missing = [name for name in wanted if name not in file.schema_arrow.names]
         if missing:
             raise InputError(f"column {missing[0]} is missing", place=location, hint="repeat the run with this version")
-        groups = [file.schema_arrow.empty_table().select(wanted)]
-        for group in range(file.num_row_groups):
-            table = file.read_row_group(group, columns=wanted, use_threads=False)
-            table.validate(full=True)
-            groups.append(table)
-        return pa.concat_tables(groups).select(list(columns))
+        table = file.read_row_groups(range(file.num_row_groups), columns=wanted, use_threads=False)
+        table.validate(full=True)
+        return table.select(list(columns))
 
 
 def one_line(error: Exception) -> str:

@@ -6,7 +6,6 @@ Credentials and endpoints are those of fsspec's configuration and of the service
 
 import errno
 import glob
-import io
 import logging
 import os
 import re
@@ -99,10 +98,8 @@ def _errors(url: str, kind: type[CorefsampleError]) -> Iterator[None]:
         name = type(reason).__name__
         if not isinstance(reason, OSError) and type(reason).__module__.partition(".")[0] not in _LIBRARIES:
             raise
-        is_denied = isinstance(reason, (PermissionError, FileNotFoundError)) or status in (
-            401,
-            403,
-        )  # or no such bucket
+        # A FileNotFoundError of an output is a bucket that does not exist.
+        is_denied = isinstance(reason, (PermissionError, FileNotFoundError)) or status in (401, 403)
         hint = _CONFIGURATION if is_denied or "Credential" in name or "Token" in name else _NETWORK
         is_refused = status is not None and 400 <= status < 500 and status not in _LATER
         obstacle: Obstacle | None = "NoConnection" if hint == _NETWORK and not is_refused else None
@@ -175,38 +172,27 @@ def expanded(url: str) -> list[str]:
     return sorted(urls)
 
 
-class _RemoteFile(io.RawIOBase):
-    """A file at a URL for reading; every failure is an InputError."""
+class _RemoteFile:
+    """A file at a URL, for reading as that of fsspec, but every failure is an InputError."""
 
     def __init__(self, url: str, file: Any) -> None:
-        super().__init__()
         self._url, self._file = url, file
 
-    def readable(self) -> bool:
-        return True
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
 
-    def seekable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
+    def read(self, size: int = -1) -> bytes:
         with _errors(self._url, InputError):
             try:
-                data: bytes = self._file.read(len(buffer))
+                return self._file.read(size)  # type: ignore[no-any-return]
             except ValueError as error:  # from fsspec, where a web server sends all of the file instead of a part
                 hint = "download the file first, if the server cannot send parts of it"
                 raise InputError(f"file must be readable, got: {error}", place=self._url, hint=hint) from None
+
+    def readinto(self, buffer: Any) -> int:
+        data = self.read(len(buffer))
         buffer[: len(data)] = data
         return len(data)
-
-    def seek(self, offset: int, whence: int = 0) -> int:
-        return int(self._file.seek(offset, whence))
-
-    def tell(self) -> int:
-        return int(self._file.tell())
-
-    def close(self) -> None:
-        self._file.close()
-        super().close()
 
 
 def opened(url: str, *, in_order: bool = False) -> Any:
