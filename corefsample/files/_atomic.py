@@ -15,12 +15,11 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from corefsample import _checks
 from corefsample._arrays import pd
-from corefsample.errors import OutputError, ParameterError, ParameterHint
+from corefsample.errors import Obstacle, OutputError, ParameterError, ParameterHint
 from corefsample.files._paths import PathLike, is_file, joined
 from corefsample.files._reading import sha256
 from corefsample.files._remote import is_url, remove, require_writable_url, upload
@@ -42,12 +41,9 @@ def unwritable(path: PathLike, error: OSError) -> OutputError:
     """Error of an output that cannot be written."""
     folder = os.path.dirname(os.fspath(path))
     missing = isinstance(error, FileNotFoundError) and folder and not os.path.exists(folder)
-    return OutputError(
-        f"output must be writable, got: {error.strerror or error}",
-        place=os.fspath(path),
-        hint=f"make the folder {folder} first" if missing else None,
-        obstacle="DiskFull" if error.errno in FULL else None,
-    )
+    rule, hint = f"output must be writable, got: {error.strerror or error}", f"make the folder {folder} first"
+    obstacle: Obstacle | None = "DiskFull" if error.errno in FULL else None
+    return OutputError(rule, place=os.fspath(path), hint=hint if missing else None, obstacle=obstacle)
 
 
 def require_free(path: PathLike, *, overwrite: bool) -> None:
@@ -61,10 +57,9 @@ def require_free(path: PathLike, *, overwrite: bool) -> None:
     name, target = os.fspath(path), link_target(path)
     if is_url(name):
         require_writable_url(name)
-    elif os.path.isdir(target):
-        raise ParameterError("output must be a file, got a folder", place=name)
     elif os.path.lexists(target) and not os.path.isfile(target):
-        raise ParameterError("output must be a regular file, got a special file", place=name)
+        rule = "a file, got a folder" if os.path.isdir(target) else "a regular file, got a special file"
+        raise ParameterError(f"output must be {rule}", place=name)
     if not overwrite and is_file(target):
         hint = ParameterHint("overwrite", "replaces it")
         raise ParameterError("output must not exist, got a file", place=name, hint=hint)
@@ -308,7 +303,7 @@ class OutputFolder:
                 self.path.mkdir(parents=True, exist_ok=True)
             # Inside the folder, so that files move within one file system.
             inside = None if self._is_remote else self.path
-            with TemporaryDirectory(prefix=PARTIAL_PREFIX, dir=inside, ignore_cleanup_errors=True) as partial:
+            with tempfile.TemporaryDirectory(prefix=PARTIAL_PREFIX, dir=inside, ignore_cleanup_errors=True) as partial:
                 self._partial = Path(partial)
                 yield self
                 self._put_in_place()

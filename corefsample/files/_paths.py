@@ -37,7 +37,7 @@ _HINTS = {
 }
 
 
-def path_list(inputs: PathLike | Iterable[PathLike]) -> list[str]:
+def path_list(inputs: Inputs) -> list[str]:
     """Return one name of a file, or several, as a list of strings.
 
     Raises
@@ -56,12 +56,7 @@ def suffix_hint(path: str) -> str | None:
     return next((hint for hint, suffixes in _HINTS.items() if name.endswith(suffixes)), None)
 
 
-def input_paths(
-    inputs: PathLike | Iterable[PathLike],
-    *,
-    suffixes: Sequence[str] | None = None,
-    folders: bool = False,
-) -> list[str]:
+def input_paths(inputs: Inputs, *, suffixes: Sequence[str] | None = None, folders: bool = False) -> list[str]:
     """Expand globs and check that every input exists; "-" is standard input.
 
     Parameters
@@ -87,9 +82,9 @@ def input_paths(
     if names.count("-") > 1:
         raise InputError(f"standard input can be read once, got it {names.count('-')} times", place="-")
     paths: list[str] = []
-    for name in names:
+    for name in map(without_credentials, names):
         if is_url(name):
-            matches = expanded(without_credentials(name))
+            matches = expanded(name)
         else:
             matches = [name] if name == "-" or os.path.exists(name) else sorted(glob.glob(name, recursive=True))
         if not matches:

@@ -35,8 +35,7 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 class ReadProgress:
     """Number of bytes of a file that were read so far; 0 for standard input."""
 
-    def __init__(self) -> None:
-        self.bytes_read = 0
+    bytes_read = 0
 
 
 T = TypeVar("T")
@@ -123,21 +122,15 @@ def open_bytes(path: str, progress: ReadProgress) -> Iterator[Any]:
         raise InputError(f"file must be readable, got: {error.strerror or error}", place=path) from None
 
 
-_line_bytes = 64 * MIB
-
-
-def max_line_bytes() -> int:
-    """Bytes of the longest line that readers accept, decompressed, and of the longest field of CSV.
-
-    A line is read as a whole, and its content may need twenty times its length: the limit keeps a small compressed
-    file from filling the memory.
-    """
-    return _line_bytes
+# Bytes of the longest line that readers accept, decompressed, and of the longest field of CSV. A line is read as a
+# whole, and its content may need twenty times its length: the limit keeps a small compressed file from filling the
+# memory.
+MAX_LINE_BYTES = 64 * MIB
 
 
 def too_long(text: str = "a line") -> tuple[str, str]:
     """Message and hint of the error of a line over the limit."""
-    return f"{text} must be at most {_line_bytes // MIB} MiB, got more", "Parquet has no such limit"
+    return f"{text} must be at most {MAX_LINE_BYTES // MIB} MiB, got more", "Parquet has no such limit"
 
 
 class LineReader(ReadProgress):
@@ -155,7 +148,6 @@ class LineReader(ReadProgress):
     """
 
     def __init__(self, path: str) -> None:
-        super().__init__()
         self.path = path
 
     def byte_lines(self) -> Iterator[tuple[int, bytes, bool]]:
@@ -172,9 +164,9 @@ class LineReader(ReadProgress):
         try:
             with open_bytes(self.path, self) as stream:
                 number = 0
-                while line := stream.readline(_line_bytes + 1):
+                while line := stream.readline(MAX_LINE_BYTES + 1):
                     number += 1
-                    is_complete = len(line) <= _line_bytes or line.endswith(b"\n")
+                    is_complete = len(line) <= MAX_LINE_BYTES or line.endswith(b"\n")
                     if not is_complete:
                         line = line[:_START]
                         while (piece := stream.readline(MIB)) and not piece.endswith(b"\n"):

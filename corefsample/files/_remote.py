@@ -87,10 +87,9 @@ def _errors(url: str, kind: type[CorefsampleError]) -> Iterator[None]:
     except (CorefsampleError, ImportError):
         raise
     except Exception as error:
-        reason: BaseException = error
-        if isinstance(error, FileNotFoundError) and type(error.__cause__).__module__.startswith("aiohttp"):
-            # fsspec reports any failure of a web server as a missing file.
-            reason = error if error.__cause__ is None else error.__cause__
+        # fsspec reports any failure of a web server as a missing file.
+        is_web = isinstance(error, FileNotFoundError) and type(error.__cause__).__module__.startswith("aiohttp")
+        reason = error.__cause__ or error if is_web else error
         status = getattr(reason, "status", None)
         status = status if isinstance(status, int) and status > 0 else None
         if kind is InputError and (isinstance(reason, FileNotFoundError) or status == 404):
@@ -150,26 +149,22 @@ def stored(url: str) -> tuple[int, str] | None:
 
 
 def expanded(url: str) -> list[str]:
-    """The file of a URL, or the files that match a glob, sorted.
+    """The file of a URL, or the files that match a glob, sorted; it may match none.
 
     Raises
     ------
     InputError
-        If the file does not exist, the glob matches no file, or the service does not answer.
+        If the file does not exist, or the service does not answer.
     """
     if stored(url) is not None:
         return [url]
-    is_glob = _scheme_of(url) not in _WEB and glob.has_magic(url)
-    if not is_glob:
+    if _scheme_of(url) in _WEB or not glob.has_magic(url):
         hint = "web servers list no files: name each of them" if "*" in url else None
         raise InputError("file must exist, got none", place=url, hint=hint)
     system, path = _file_system(url)
     with _errors(url, InputError):
         matches = system.glob(path, detail=True)
-    urls = [system.unstrip_protocol(name) for name, about in matches.items() if about.get("type") == "file"]
-    if not urls:
-        raise InputError("glob must match a file, got none", place=url)
-    return sorted(urls)
+    return sorted(system.unstrip_protocol(name) for name, about in matches.items() if about.get("type") == "file")
 
 
 class _RemoteFile:

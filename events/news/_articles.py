@@ -139,7 +139,7 @@ def csv_records(lines: reading.LineReader, columns: FieldColumns) -> Iterator[Re
     Commas, semicolons, tabs or vertical bars separate the values: see `separator_of`.
     """
     # Python's limit is too low for articles. It applies to the whole process, so it is never lowered.
-    csv.field_size_limit(max(csv.field_size_limit(), reading.max_line_bytes()))
+    csv.field_size_limit(max(csv.field_size_limit(), reading.MAX_LINE_BYTES))
     # A row may also end with a carriage return alone, as on old Macs.
     texts = chain.from_iterable(StringIO(text, newline="") for _, text in lines.text_lines("a row"))
     header = next(texts, "")
@@ -361,11 +361,11 @@ _DIRECTIVES = {"Y": r"\d{4}", "y": r"\d{2}", "m": r"\d{1,2}", "d": r"\d{1,2}", "
 def text_records(path: str, date_format: str | None, undated: str, progress: reading.ReadProgress) -> Iterator[Record]:
     """Read the article of one UTF-8 file, whose name is the doc_id and contains the date: see `ArticleStream`."""
     with reading.open_bytes(path, progress) as stream:
-        text_bytes: bytes = stream.read(reading.max_line_bytes() + 1)
+        text_bytes: bytes = stream.read(reading.MAX_LINE_BYTES + 1)
     stem = os.path.basename(path).removesuffix(".gz").removesuffix(".txt")
     original = partial(str, text_bytes, "utf-8", "replace")
     try:
-        if len(text_bytes) > reading.max_line_bytes():
+        if len(text_bytes) > reading.MAX_LINE_BYTES:
             message, hint = reading.too_long("a text")
             raise ArticleFault(message, stem, hint=hint)
         date = _date_in(stem, date_format, undated)

@@ -43,7 +43,6 @@ class ParquetReader(ReadProgress):
     """
 
     def __init__(self, path: str, groups: range | None = None) -> None:
-        super().__init__()
         self.path = path
         self._groups = groups
 

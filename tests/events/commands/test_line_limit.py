@@ -20,7 +20,7 @@ GOOD = json.dumps(SCORED).encode() + b"\n"
 
 @pytest.fixture(autouse=True)
 def _limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_reading, "_line_bytes", 2**20)
+    monkeypatch.setattr(_reading, "MAX_LINE_BYTES", 2**20)
 
 
 def written(path: Path, content: bytes) -> Path:
