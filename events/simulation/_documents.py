@@ -167,9 +167,7 @@ def _article(
             attacks.append(_story.pick(uniform, sentences))
     else:
         main = _story.pick(uniform, existing)
-        # Two topics are twice as frequent as the others.
-        frequent = ("markets", "politics")
-        topics = [name for name in _story.news_texts()["topics"] for _ in range(1 + (name in frequent))]
+        topics = [name for name, texts in _story.news_texts()["topics"].items() for _ in range(texts.get("weight", 1))]
         topic = _story.pick(uniform, topics)
         attacks = []
     others = [country for country in existing if country is not main]

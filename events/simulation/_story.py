@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from importlib import resources
@@ -29,31 +29,12 @@ Uniform = Callable[[], float]  # draws from [0, 1)
 Choice = TypeVar("Choice")
 NO_COUNTRY = ""
 
-# agreement: (subject, object, possessive)
-_PRONOUNS = {
-    "they": ("they", "them", "their"),
-    "it": ("it", "it", "its"),
-    "he": ("he", "him", "his"),
-    "she": ("she", "her", "her"),
-}
 _CAN_BE_PRONOUNS = frozenset({"nsubj", "nsubj:pass", "obj", "obl", "obl:agent", "nmod"})
 _RECENT = 2  # largest number of sentences from the last mention of an entity to a pronoun
 _PRONOUN_OF_SUBJECT, _PRONOUN_OF_OTHERS, _PRONOUN_IF_POSSIBLE = 0.6, 0.25, 0.75
 _SCENE = 10  # number of sentences after which some roles pass to other entities
 
 _UPOS = {"V": "VERB", "N": "NOUN", "J": "ADJ", "R": "ADV", "PN": "PROPN", "PR": "PRON", "S": "SCONJ", "#": "NUM"}
-# Words (=lemma if it differs), part of speech, label, and kind of the head to their right.
-_FUNCTION_WORDS_BY_KIND = """
-the,a,some,these=this DET det noun
-of,in,on,from,near,over,with,by,for,against,after,before,toward,until,to ADP case noun
-that,because,while SCONJ mark verb
-will,would,could,might,should,had=have,did=do AUX aux verb
-was=be,been=be AUX aux:pass verb
-not PART advmod verb
-and CCONJ cc conjunct
-. PUNCT punct root
-"""
-_INFINITIVE = ("to", "PART", "mark", "verb")
 _NOMINAL = frozenset({"NOUN", "PROPN", ""})  # a slot has no part of speech
 _BEFORE_NOUNS = frozenset({"amod", "compound", "nummod", "nmod:poss"})
 
@@ -146,8 +127,8 @@ def parsed(notation: str) -> Template:
             text, _, lemma = text.partition("=")
             upos = _UPOS[annotation.pop(0)]
         elif slot is None:
-            is_infinitive = text == "to" and "/V" in after
-            lemma, upos, *annotation = _INFINITIVE if is_infinitive else _function_words()[text]
+            name = "to (infinitive)" if text == "to" and "/V" in after else text
+            lemma, upos, *annotation = news_texts()["function_words"][name]
         dep, head = [*annotation, "root", "root"][:2]
         words.append(Word(text, lemma or text, upos, dep, -1, *(slot.groups("") if slot else ())))
         towards.append(head)
@@ -174,37 +155,25 @@ def _head(words: Sequence[Word], position: int, towards: str) -> int:
     return next(p for p, word in enumerate(words) if (word.slot or word.text) == towards and word.manner != "'s")
 
 
-@cache
-def _function_words() -> dict[str, tuple[str, str, str, str]]:
-    words = {}
-    for line in _FUNCTION_WORDS_BY_KIND.strip().splitlines():
-        words_of_line, upos, dep, towards = line.split()
-        for word, _, lemma in (entry.partition("=") for entry in words_of_line.split(",")):
-            words[word] = (lemma or word, upos, dep, towards)
-    return words
-
-
-def joined(template: Template, fillers: Mapping[int, ParsedPhrase], scene: str = "") -> ParsedPhrase:
+def joined(template: Template, filler: Callable[[Word], ParsedPhrase], scene: str = "") -> ParsedPhrase:
     """Fill the slots of a template.
 
     Parameters
     ----------
     template
         Template that `parsed` returns.
-    fillers
-        Phrase for each slot, by its index among the words of the template.
+    filler
+        Function that returns the phrase for a slot; it is called for each slot in the order of the words.
     scene
         Name of the scene, because "the bridge" of one scene is not the bridge of another scene.
     """
     phrase = ParsedPhrase()
     words, starts, positions = phrase.words, [], []
-    for i, word in enumerate(template.words):
+    for item in template.words:
+        part = filler(item) if item.slot else ParsedPhrase([item])
         starts.append(len(words))
-        positions.append(len(words) + (fillers[i].root if word.slot else 0))
-        if word.slot:
-            phrase.append(fillers[i])
-        else:
-            words.append(word)
+        positions.append(len(words) + part.root)
+        phrase.append(part)
     starts.append(len(words))
     for item, position in zip(template.words, positions, strict=True):
         word, dep = words[position], item.dep
@@ -232,9 +201,6 @@ def news_texts() -> dict[str, Any]:
 
 
 # --- countries ------------------------------------------------------------------------------------------
-
-
-Episode = tuple[datetime.date, datetime.date, float]
 
 
 class SimulatedCountry(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=True):
@@ -268,7 +234,7 @@ class SimulatedCountry(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fie
     people: str = ""
     abbreviation: str = ""
     rate: float = 0.1
-    episodes: tuple[Episode, ...] = ()
+    episodes: tuple[tuple[datetime.date, datetime.date, float], ...] = ()
     opponents: tuple[str, ...] = ()
     since: datetime.date | None = None
     until: datetime.date | None = None
@@ -288,11 +254,7 @@ def default_countries() -> tuple[SimulatedCountry, ...]:
 @lru_cache(maxsize=2**15)
 def _country_phrase(notation: str, countries: tuple[SimulatedCountry, ...]) -> ParsedPhrase:
     """Phrase of a template about an entity of these countries; it is cached, so callers must not change it."""
-    template, fillers = parsed(notation), {}
-    for i, word in enumerate(template.words):
-        if word.slot:
-            fillers[i] = _country_words(word, countries[word.slot.endswith("2")])
-    return joined(template, fillers)
+    return joined(parsed(notation), lambda item: _country_words(item, countries[item.slot.endswith("2")]))
 
 
 def _country_words(item: Word, country: SimulatedCountry) -> ParsedPhrase:
@@ -332,17 +294,13 @@ class _Entity:
         kind = news_texts()["kinds"][name]
         noun = pick(uniform, kind["nouns"].split())
         self.key = countries[0].code if name == "country" else f"{name} {number}"
-        # A key of _PRONOUNS, or "" for no pronoun.
+        # A key of the pronouns, or "" for no pronoun.
         self.agreement = pick(uniform, ("he", "she")) if kind["pronoun"] == "person" else kind["pronoun"]
         self.countries = countries
         self.last_sentence: int | None = None
         # The entity must have words for all slots of a noun phrase.
         self.first, self.later = (
-            [
-                template.replace("@", noun)
-                for template in phrases
-                if (len(countries) > 1 if "2" in template else countries or "{" not in template)
-            ]
+            [text.replace("@", noun) for text in phrases if "{" not in text or len(countries) > text.count("2")]
             for phrases in (kind["first"], kind["later"])
         )
 
@@ -382,17 +340,16 @@ class _Cast:
 
     def sentence_from(self, template: Template) -> ParsedPhrase:
         """Fill the slots of a sentence."""
-        fillers = {i: self._mention(item) for i, item in enumerate(template.words) if item.slot}
-        scene = str(self.sentence // _SCENE)
+        phrase = joined(template, self._mention, str(self.sentence // _SCENE))
         self.sentence += 1
-        return joined(template, fillers, scene)
+        return phrase
 
     def _mention(self, item: Word) -> ParsedPhrase:
         entity, is_possessive = self._entities[item.slot], item.manner == "'s"
         age = None if entity.last_sentence is None else self.sentence - entity.last_sentence
         entity.last_sentence = self.sentence
         if age is not None and entity.agreement and self._is_pronoun(item, entity.agreement, age):
-            subject, object_form, possessive = _PRONOUNS[entity.agreement]
+            subject, object_form, possessive = news_texts()["pronouns"][entity.agreement]
             lemma = possessive if is_possessive else subject
             text = lemma if is_possessive or item.dep.startswith("nsubj") else object_form
             traits = Traits(entity.key, entity.agreement, subject, text, 1, pronoun=True)
@@ -418,8 +375,7 @@ def _noun_phrase(entity: _Entity, notation: str, *, possessive: bool) -> ParsedP
     """Noun phrase for an entity, with its mention."""
     countries = entity.countries
     bare = _country_phrase(notation, countries if "2" in notation else countries[:1])
-    phrase = ParsedPhrase(root=bare.root)
-    phrase.append(bare)
+    phrase = ParsedPhrase([*bare.words], [*bare.marks], bare.root)
     end = len(phrase.words)
     if possessive:
         _make_possessive(phrase)
