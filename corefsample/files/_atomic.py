@@ -33,8 +33,7 @@ PARTIAL_PREFIX = ".partial-"
 
 def link_target(path: PathLike) -> str:
     """The file that a symbolic link leads to, which need not exist; any other path is returned as it is."""
-    name = os.fspath(path)
-    return os.path.realpath(name) if not is_url(name) and os.path.islink(name) else name
+    return os.path.realpath(path) if os.path.islink(path) else os.fspath(path)
 
 
 def unwritable(path: PathLike, error: OSError) -> OutputError:
@@ -192,12 +191,12 @@ def write_json(path: PathLike, record: Mapping[str, Any], *, overwrite: bool = T
 # Cells of CSV files with texts that others wrote, such that a spreadsheet runs none of them as a formula. A text that
 # begins with "=", "+", "-", "@", a tab or a line end gets an apostrophe before it, and so does one with apostrophes
 # before such a beginning. Reading takes one apostrophe away, so that every text is the same again.
-_FORMULA = r"'*[=+\-@\t\r\n]"
+_FORMULA = r"\A('*[=+\-@\t\r\n])"
 
 
 def escaped_frame(table: pd.DataFrame) -> pd.DataFrame:
     """Table in which texts that a spreadsheet would read as a formula are escaped by an apostrophe."""
-    return table.replace(rf"\A({_FORMULA})", r"'\1", regex=True)
+    return table.replace(_FORMULA, r"'\1", regex=True)
 
 
 def unescaped(text: str) -> str:
@@ -211,8 +210,7 @@ def escaped_texts(table: pa.Table) -> pa.Table:
 
     for number, field in enumerate(table.schema):
         if field.type == "string":
-            texts = pc.replace_substring_regex(table.column(number), rf"\A({_FORMULA})", r"'\1")
-            table = table.set_column(number, field, texts)
+            table = table.set_column(number, field, pc.replace_substring_regex(table[number], _FORMULA, r"'\1"))
     return table
 
 
@@ -307,29 +305,27 @@ class OutputFolder:
                 self._partial = Path(partial)
                 yield self
                 self._put_in_place()
-            made = []
         except OSError as error:
             raise error if isinstance(error, OutputError) else unwritable(self._name, error) from None
         finally:
             for folder in made:
-                with suppress(OSError):
+                with suppress(OSError):  # a folder with files stays
                     folder.rmdir()
 
     def _put_in_place(self) -> None:
         """Move the files into the folder, or upload them: see the class for the order."""
         self._require_free()  # once more, as another program may have written to the folder meanwhile
-        complete = {entry.name: entry for entry in self.file(".").iterdir()}
-        names = sorted(complete, key=lambda name: (name == self.RECORD, name))
+        names = sorted(os.listdir(self._partial), key=lambda name: (name == self.RECORD, name))
         if self._is_remote:
             for name in (self.RECORD, *sorted(self.FILES - {*names, self.RECORD})):
                 remove_file(joined(self._name, name))
             for name in names:
-                upload(str(complete[name]), joined(self._name, name))
+                upload(str(self.file(name)), joined(self._name, name))
             return
         for name in (self.RECORD, *sorted(self.FILES - {self.RECORD})):
             (self.path / name).unlink(missing_ok=True)
         for name in names:
-            os.replace(complete[name], self.path / name)
+            os.replace(self.file(name), self.path / name)
         for folder in self.path.glob(f"{PARTIAL_PREFIX}*"):  # of this run and of killed ones
             shutil.rmtree(folder, ignore_errors=True)
 

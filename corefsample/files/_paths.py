@@ -1,6 +1,5 @@
 """Names of files: one or several, globs, endings and the formats that they stand for."""
 
-import errno
 import glob
 import io
 import os
@@ -10,7 +9,7 @@ from urllib.parse import unquote
 
 from corefsample import _checks
 from corefsample.errors import CorefsampleError, InputError
-from corefsample.files._remote import expanded, is_url, opened, stored, without_credentials
+from corefsample.files._remote import exists, expanded, is_url, opened, stored, without_credentials
 
 PathLike = str | os.PathLike[str]
 Inputs = PathLike | Iterable[PathLike]  # one file or several
@@ -169,7 +168,7 @@ def joined(folder: PathLike, name: str) -> str:
 
 def is_file(path: PathLike) -> bool:
     """True if a file exists at a path or URL."""
-    return stored(os.fspath(path)) is not None if is_url(path) else os.path.isfile(path)
+    return exists(os.fspath(path)) if is_url(path) else os.path.isfile(path)
 
 
 def file_version(path: PathLike) -> tuple[int, int | str]:
@@ -185,13 +184,10 @@ def file_version(path: PathLike) -> tuple[int, int | str]:
     InputError
         If the service of a URL does not answer.
     """
-    if not is_url(path):
-        about = os.stat(path)
-        return about.st_size, max(about.st_mtime_ns, about.st_ctime_ns)
-    version = stored(os.fspath(path))
-    if version is None:
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fspath(path))
-    return version
+    if is_url(path):
+        return stored(os.fspath(path))
+    about = os.stat(path)
+    return about.st_size, max(about.st_mtime_ns, about.st_ctime_ns)
 
 
 def open_binary(path: PathLike) -> Any:

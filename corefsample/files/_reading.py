@@ -11,14 +11,13 @@ import io
 import json
 import logging
 import os
+import sqlite3
 import sys
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, TypeVar, cast
-
-import numpy as np
 
 from corefsample.errors import CorefsampleError, DamagedFileError, InputError
 from corefsample.files._paths import PathLike, open_binary, parquet_source, total_size
@@ -67,8 +66,7 @@ class FileSeries:
 
     def __repr__(self) -> str:
         names = ", ".join(map(repr, self.paths[:3])) + (", ..." if len(self.paths) > 3 else "")
-        read = f"{self.bytes_read:,} of {self.total_bytes:,} bytes read"
-        return f"{type(self).__name__}({names}; {read})"
+        return f"{type(self).__name__}({names}; {self.bytes_read:,} of {self.total_bytes:,} bytes read)"
 
     @property
     def bytes_read(self) -> int:
@@ -111,7 +109,7 @@ def open_bytes(path: str, progress: ReadProgress) -> Iterator[Any]:
         If it cannot be read or its gzip data is damaged, here or within the context.
     """
     try:
-        # Standard input is typed as bare BinaryIO, but it is a BufferedReader, which has peek.
+        # Standard input is typed as bare BinaryIO, but it is a BufferedReader, which has readinto1.
         source: Any = nullcontext(sys.stdin.buffer) if path == "-" else open_binary(path)
         with source as raw:
             counted = io.BufferedReader(_CountedFile(raw, ReadProgress() if path == "-" else progress))
@@ -210,7 +208,7 @@ def read_ahead(items: Iterator[T]) -> Iterator[T]:
             yield cast("T", item)
 
 
-def read_whole(path: PathLike, most_mib: int, progress: ReadProgress | None = None) -> bytes:
+def read_whole(path: PathLike, most_mib: int) -> bytes:
     """Content of a file, decompressed; a small compressed file cannot fill the memory.
 
     Parameters
@@ -219,15 +217,13 @@ def read_whole(path: PathLike, most_mib: int, progress: ReadProgress | None = No
         Path of the file.
     most_mib
         Largest size of the decompressed file, in MiB.
-    progress
-        Counter of the bytes that are read. By default they are not reported.
 
     Raises
     ------
     InputError
         If the file cannot be read, or is larger than `most_mib`.
     """
-    with open_bytes(os.fspath(path), progress or ReadProgress()) as stream:
+    with open_bytes(os.fspath(path), ReadProgress()) as stream:
         data: bytes = stream.read(most_mib * MIB + 1)
     if len(data) > most_mib * MIB:
         raise InputError(f"file must be at most {most_mib} MiB, decompressed, got more", place=os.fspath(path))
@@ -288,37 +284,23 @@ def one_line(error: Exception) -> str:
     return " ".join(str(error).split())
 
 
-# --- digests: repeated identifiers, in about 20 bytes each, and checksums of files ---
-
-_MIN_RECENT = 1 << 14
-_RECENT_SHARE = 32  # one in so many digests is in the set, which needs some 90 bytes for each
-
-
-def id_digest(identifier: str) -> bytes:
-    """16-byte BLAKE2b digest of an identifier; lone surrogates are allowed."""
-    return hashlib.blake2b(identifier.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+# --- repeated identifiers, and checksums of files ---
 
 
 class SeenIds:
-    """The identifiers of a corpus so far; only their digests are kept, the latest in a set, the others in an array."""
+    """The identifiers of a corpus so far: their 16-byte BLAKE2b digests, in a tree of SQLite of some 25 bytes each."""
 
     def __init__(self) -> None:
-        self._recent: set[bytes] = set()
-        self._sorted = np.zeros(0, "S16")  # without the zero bytes at the end of a digest
+        self._database = sqlite3.connect(":memory:", check_same_thread=False)
+        self._database.execute("CREATE TABLE ids (digest BLOB PRIMARY KEY) WITHOUT ROWID")
 
     def add(self, identifier: str) -> bool:
-        """Add an identifier; return whether it is new."""
-        digest = id_digest(identifier)
-        index = int(self._sorted.searchsorted(digest))
-        is_sorted_in = index < len(self._sorted) and self._sorted[index] == digest.rstrip(b"\0")
-        if is_sorted_in or digest in self._recent:
-            return False
-        self._recent.add(digest)
-        if len(self._recent) >= max(_MIN_RECENT, len(self._sorted) // _RECENT_SHARE):
-            recent = np.array(sorted(self._recent), "S16")
-            self._sorted = np.insert(self._sorted, self._sorted.searchsorted(recent), recent)
-            self._recent = set()
-        return True
+        """Add an identifier, in which lone surrogates are allowed; return whether it is new."""
+        digest = hashlib.blake2b(identifier.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        return self._database.execute("INSERT OR IGNORE INTO ids VALUES (?)", (digest,)).rowcount == 1
+
+    def __del__(self) -> None:
+        self._database.close()
 
 
 def sealed(record: Mapping[str, Any]) -> dict[str, Any]:

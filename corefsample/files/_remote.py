@@ -119,8 +119,8 @@ def _one_line(value: object) -> str:
 # --- inputs ---
 
 
-def stored(url: str) -> tuple[int, str] | None:
-    """Describe the current state of a file; None if the file does not exist.
+def stored(url: str) -> tuple[int, str]:
+    """Describe the current state of a file.
 
     Returns
     -------
@@ -134,18 +134,24 @@ def stored(url: str) -> tuple[int, str] | None:
     ------
     InputError
         If the service does not answer, or the URL is that of a folder.
+    FileNotFoundError
+        If the file does not exist.
     """
     system, path = _file_system(url)
-    try:
-        with _errors(url, InputError):
-            about = system.info(path)
-    except FileNotFoundError:
-        return None
+    with _errors(url, InputError):
+        about = system.info(path)
     if about.get("type") == "directory":
         hint = f"name its files, such as {url.rstrip('/') + '/*'!r}"
         raise InputError("input must be a regular file, got a folder", place=url, hint=hint)
     version = next((str(about[name]) for name in _TAGS if about.get(name)), "")
     return int(about.get("size") or 0), version.strip('"')
+
+
+def exists(url: str) -> bool:
+    """True if a file exists; see `stored`."""
+    with suppress(FileNotFoundError):
+        return bool(stored(url))
+    return False
 
 
 def expanded(url: str) -> list[str]:
@@ -156,7 +162,7 @@ def expanded(url: str) -> list[str]:
     InputError
         If the file does not exist, or the service does not answer.
     """
-    if stored(url) is not None:
+    if exists(url):
         return [url]
     if _scheme_of(url) in _WEB or not glob.has_magic(url):
         hint = "web servers list no files: name each of them" if "*" in url else None

@@ -153,7 +153,7 @@ _FEWEST_WORDS = 20  # texts with fewer words are not compared, because they may 
 class DocumentInputs(FileSeries):
     """The documents of several files, one after another, and the rejected ones; they can be iterated once.
 
-    doc_ids must be unique over all files; about 20 bytes of memory are used for each.
+    doc_ids must be unique over all files; about 25 bytes of memory are used for each.
 
     Parameters
     ----------

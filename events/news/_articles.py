@@ -246,7 +246,7 @@ def _files_of(folder: str) -> list[str]:
 class ArticleStream(reading.FileSeries):
     """The articles of several files, one file after another.
 
-    The memory does not depend on the number of articles, except for about 20 bytes for each doc_id.
+    The memory does not depend on the number of articles, except for about 25 bytes for each doc_id.
 
     Parameters
     ----------

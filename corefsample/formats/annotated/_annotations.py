@@ -56,7 +56,7 @@ Split = Callable[[str, Iterable[tuple[int, str]], OnCrossing], Iterator[RawDocum
 class AnnotatedStream(FileSeries, Iterator[AnnotatedDocument]):
     """Iterator over the annotated documents of several files, in constant memory.
 
-    doc_ids must be unique over all files (about 20 bytes of memory each).
+    doc_ids must be unique over all files (about 25 bytes of memory each).
 
     Attributes
     ----------

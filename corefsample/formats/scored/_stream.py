@@ -24,7 +24,7 @@ R = TypeVar("R")
 class DocumentStream(FileSeries):
     """The valid documents of several files, batch by batch, in order.
 
-    Every document is checked; doc_ids must be unique over all files (about 20 bytes of memory each).
+    Every document is checked; doc_ids must be unique over all files (about 25 bytes of memory each).
 
     Parameters
     ----------
