@@ -294,10 +294,10 @@ class OutputFolder:
 
     @contextmanager
     def _new_files(self) -> Iterator[Self]:
-        made: list[Path] = []
+        new_folders: list[Path] = []
         try:
             if not self._is_remote:
-                made = [folder for folder in (self.path, *self.path.parents) if not folder.exists()]
+                new_folders = [folder for folder in (self.path, *self.path.parents) if not folder.exists()]
                 self.path.mkdir(parents=True, exist_ok=True)
             # Inside the folder, so that files move within one file system.
             inside = None if self._is_remote else self.path
@@ -308,7 +308,7 @@ class OutputFolder:
         except OSError as error:
             raise error if isinstance(error, OutputError) else unwritable(self._name, error) from None
         finally:
-            for folder in made:
+            for folder in new_folders:
                 with suppress(OSError):  # a folder with files stays
                     folder.rmdir()
 

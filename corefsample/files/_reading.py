@@ -230,17 +230,17 @@ def read_whole(path: PathLike, most_mib: int) -> bytes:
     return data
 
 
-def parsed_json(text: bytes | str, source: str = "file", place: str | None = None) -> Any:
+def parsed_json(text: bytes | str, source: str = "file", path: str | None = None) -> Any:
     """Parse JSON; raise InputError about `source` if the content is not valid JSON or is nested too deeply."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{source} must be JSON, got: {one_line(error)}", place=place) from None
+        raise InputError(f"{source} must be JSON, got: {one_line(error)}", place=path) from None
 
 
 def read_json(path: PathLike, most_mib: int = 64) -> Any:
     """Content of a JSON file; raise InputError on the conditions of `read_whole` and `parsed_json`."""
-    return parsed_json(read_whole(path, most_mib), place=os.fspath(path))
+    return parsed_json(read_whole(path, most_mib), path=os.fspath(path))
 
 
 @contextmanager

@@ -174,7 +174,7 @@ def expanded(url: str) -> list[str]:
 
 
 class _RemoteFile:
-    """A file at a URL, for reading as that of fsspec, but every failure is an InputError."""
+    """A file of fsspec at a URL, opened for reading; every failure of reading is an InputError."""
 
     def __init__(self, url: str, file: Any) -> None:
         self._url, self._file = url, file

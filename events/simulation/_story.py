@@ -170,10 +170,10 @@ def joined(template: Template, filler: Callable[[Word], ParsedPhrase], scene: st
     phrase = ParsedPhrase()
     words, starts, positions = phrase.words, [], []
     for item in template.words:
-        part = filler(item) if item.slot else ParsedPhrase([item])
+        insertion = filler(item) if item.slot else ParsedPhrase([item])
         starts.append(len(words))
-        positions.append(len(words) + part.root)
-        phrase.append(part)
+        positions.append(len(words) + insertion.root)
+        phrase.append(insertion)
     starts.append(len(words))
     for item, position in zip(template.words, positions, strict=True):
         word, dep = words[position], item.dep
