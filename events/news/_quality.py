@@ -183,7 +183,7 @@ def repaired(article: Article) -> Article:
 
 _FEWEST_DOCUMENTS = 10  # with fewer documents, no date is outlying
 _MOST_SHARE = 0.01  # largest share of documents with outlying dates
-_YEAR = 365  # shortest gap between outlying dates and the others, in days
+_YEAR = 366  # longest time from the start of a year to that of the next, in days: neighbouring years have no gap
 
 
 def outlying_dates(days: np.typing.NDArray[np.datetime64], n_documents: np.typing.NDArray[np.integer]) -> Bools:
