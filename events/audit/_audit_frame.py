@@ -24,6 +24,7 @@ from events.counts._run_tables import run_table, verified_record
 from events.evidence._columns import NO_PERIOD, Calendar
 from events.evidence._documents_table import ALL_DOCUMENTS_SCHEMA
 from events.news._articles import separator_of
+from events.news._quality import outlying_dates
 from events.rule_error._model import CLASSES
 from events.rules._format import ANYBODY
 
@@ -190,7 +191,8 @@ class AuditFrame:
     def groups(self) -> tuple[list[tuple[str, datetime.date | None, Bools]], Ints]:
         """Groups of documents that are counted: the whole corpus and each period; and each document's period.
 
-        The periods are numbered from 0, from the first with a document to the last. If there are documents without a
+        The periods are numbered from 0: those from the first of the bulk of the documents to the last, and before and
+        after them only periods with documents, whose dates are far from all others. If there are documents without a
         date, one more period after these has them.
 
         Returns
@@ -204,9 +206,12 @@ class AuditFrame:
         numbers = self.period_numbers()
         is_dated = numbers != NO_PERIOD
         dated = numbers[is_dated]
-        every = np.arange(dated.min(), dated.max() + 1) if len(dated) else dated
-        number_of = np.where(is_dated, numbers - every[:1].sum(), len(every))
-        periods = Calendar(self.period).periods([*every, *([] if is_dated.all() else [NO_PERIOD])])
+        calendar, (present, n_docs) = Calendar(self.period), np.unique(dated, return_counts=True)
+        starts = np.array([each.start for each in calendar.periods(present)], "datetime64[D]")
+        bulk = present[~outlying_dates(starts, n_docs)]
+        every = np.union1d(present, np.arange(bulk[0], bulk[-1] + 1)) if len(bulk) else present
+        number_of = np.where(is_dated, np.searchsorted(every, numbers), len(every))
+        periods = calendar.periods([*every, *([] if is_dated.all() else [NO_PERIOD])])
         start = self.dates[is_dated].min().item() if len(dated) else None
         total = TOTAL, start, np.ones(len(self), np.bool_)
         return [total, *((period.label, period.start, number_of == g) for g, period in enumerate(periods))], number_of

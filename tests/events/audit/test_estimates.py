@@ -47,6 +47,16 @@ def test_the_total_is_that_of_the_strata(labels: SheetLabels, method: str) -> No
     assert total.model_mean == pytest.approx(PLAN.frame.probability(0).sum())
 
 
+def test_one_far_date_adds_no_empty_periods(tmp_path: Path) -> None:
+    dates = ["1911-03-01", *["1999-01-01"] * 10, *["2001-01-01"] * 10]
+    of_dates = plan_audit(AuditFrame.from_arrays([f"d{i}" for i in range(21)], dates, [0.5] * 21, period="year"), 21)
+    labels = read_sheets(of_dates, [write_sheet(tmp_path / "s.csv", of_dates, lambda _: "yes")])
+    table = estimate_counts(of_dates, labels).to_frame()
+    assert dict(zip(table.period, table.estimate, strict=True)) == {
+        "total": 21, "1911": 1, "1999": 10, "2000": 0, "2001": 10,
+    }  # fmt: skip
+
+
 def test_every_period_uses_its_own_labels(labels: SheetLabels) -> None:
     table = estimate_counts(PLAN, labels, method="exact").to_frame().set_index("period")
     years = PLAN.frame.dates.astype("datetime64[Y]").astype(str)
