@@ -1,5 +1,6 @@
 """Reports on files of scored mentions and on files of news."""
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
@@ -94,6 +95,17 @@ def check_corpus(
     return report
 
 
+# What no sentence of the article has, but `corefsample score` parses as one.
+_DAMAGE = {
+    "line end written as \\n": re.compile(r"\S*\\n(?![a-z])\S*"),
+    "word divided at a line end": re.compile(r"\b[a-z]+-\n[a-z]+"),
+    "link or correction": re.compile(
+        r"^[^\S\n]*\(?(?:read more|also read|read also|see also|related|corrections?)\b[^\n:]{0,20}:[^\n]*",
+        re.IGNORECASE | re.MULTILINE,
+    ),
+}
+
+
 def check_news(files: Sequence[str], on_progress: Progress | None) -> Report:
     """Read articles, and describe the text that `corefsample score` would leave out of the parse or rewrite.
 
@@ -127,7 +139,7 @@ def _with_option_of_score(error: CorefsampleError) -> CorefsampleError:
 def _read_news(report: Report, files: list[str], on_progress: Progress | None) -> None:
     """Report faults of texts, first examples of text that is left out or changed, and dates."""
     stream, knows = ArticleStream(files, on_rejected=report.reject), load_scorer(ENGLISH).knows
-    tally, n_by_date, first_ids = TextTally(), Counter[str](), dict[str, str]()
+    tally, n_by_date, n_damaged, first_ids = TextTally(), Counter[str](), Counter[str](), dict[str, str]()
     examples: dict[str, list[str]] = {}
     for n_articles, article in enumerate(stream, start=1):
         text = prepared(article, knows, headline=True, paragraphs="blank-line")
@@ -136,7 +148,9 @@ def _read_news(report: Report, files: list[str], on_progress: Progress | None) -
         first_ids.setdefault(str(article.date), article.doc_id)
         pairs = zip(text.parsed, text.written, strict=True)
         changed = [("capitals", parsed) for parsed, written in pairs if parsed != written]
-        for kind, piece in [*text.notes, *changed]:
+        damaged = [(kind, each.group()) for kind, form in _DAMAGE.items() for each in form.finditer(article.text)]
+        n_damaged.update({kind for kind, _ in damaged})
+        for kind, piece in [*text.notes, *changed, *damaged]:
             pieces = examples.setdefault(kind, [])
             if len(pieces) < _EXAMPLES and piece not in pieces:
                 pieces.append(piece)
@@ -151,4 +165,6 @@ def _read_news(report: Report, files: list[str], on_progress: Progress | None) -
         "examples": examples,
         "texts": asdict(tally),
     }
-    report.notes = [*filter(None, [outlying_notice(days, counts, names)]), *tally.notices()]
+    damage = ", ".join(f"{kind} {n_damaged[kind]:,}" for kind in _DAMAGE if n_damaged[kind])
+    notice = f"Texts whose damage stays in what is parsed: {damage}. Clean them first." if damage else ""
+    report.notes = [*filter(None, [outlying_notice(days, counts, names), notice]), *tally.notices()]
