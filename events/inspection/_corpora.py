@@ -100,7 +100,8 @@ _DAMAGE = {
     "line end written as \\n": re.compile(r"\S*\\n(?![a-z])\S*"),
     "word divided at a line end": re.compile(r"\b[a-z]+-\n[a-z]+"),
     "link or correction": re.compile(
-        r"^[^\S\n]*\(?(?:read more|also read|read also|see also|related|corrections?)\b[^\n:]{0,20}:[^\n]*",
+        r"^[^\S\n]*\(?(?:(?:read more|also read|read also|see also|related|corrections?)\b[^\n:]{0,20}:"
+        r"|this (?:story|article) (?:has been|was) corrected)[^\n]*",
         re.IGNORECASE | re.MULTILINE,
     ),
 }

@@ -1,5 +1,6 @@
 """Counts and tables with the error of rules: intervals of what readers would count, with and without labels."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple, Self
@@ -287,6 +288,7 @@ def tables_with_error(
     inner_of_rows, readers = table[["lower", "upper"]].to_numpy(np.float64).T, dict[tuple[str, ...], Floats]()
     largest, expected, codes = (False, 0.0), dict[str, Any](), ("event", *role_columns(table.columns))
     of_width: tuple[Floats, RuleError, np.random.Generator, float] | None = None
+    n_of_kind = Counter(kinds.values())
     for of_total, rows, (cell, documents, sampled, n_docs, near) in _inputs(tables, model, kinds, kin):
         event, mean, level = str(of_total["event"]), float(of_total["mean"]), float(of_total["level"])
         rng = error_generator(seed, event, cell.actor)
@@ -295,7 +297,10 @@ def tables_with_error(
         values_of_rows[:, rows.index] = mean_and_interval(true[:, : len(rows)], level, inner_of_rows[:, rows.index])
         inner = of_total["lower"], of_total["upper"]
         of_totals.append(mean_and_interval(true.sum(axis=1), level, inner))  # in the order of the rows of totals
-        if (rank := (cell.kind in ("named", "country"), mean)) > largest and mean > 0.0:
+        # Named actors first; a class noun of which the lexicon names no member ("police") is an actor like these.
+        is_alone = cell.kind == "class noun" and n_of_kind[kinds.get(cell.actor, "")] == 1
+        is_actor = is_alone or cell.kind in ("named", "country")
+        if (rank := (is_actor, float(of_totals[-1][0]))) > largest and mean > 0.0:
             largest = rank
             expected = {"event": event, "actor": cell.actor, "counted": mean}
             expected |= dict(zip(("mean", "lower", "upper"), of_totals[-1].tolist(), strict=True))

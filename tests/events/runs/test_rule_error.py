@@ -12,7 +12,7 @@ from run_cases import Case, count_events
 
 from corefsample.errors import InputError
 from events.audit._audit_frame import read_run_documents
-from events.rule_error._counts import error_generator, reference_event, true_counts
+from events.rule_error._counts import error_generator, reference_event, tables_with_error, true_counts
 from events.rule_error._model import CLASSES, COLUMNS, Cell, RuleErrorModel, kind_of, read_reference
 from events.runs._count_run import count_again
 from events.runs._run_options import CountAgainOptions
@@ -114,12 +114,20 @@ def test_the_evidence_has_the_probability_that_a_reader_says_yes(
 def test_labels_are_suggested_for_the_named_actor_with_the_largest_total(
     case: Case, tmp_path: Path, reference_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """IRQ has the largest total of the three actors, and USA the next."""
+    """IRQ has the largest total of the three actors, and USA the next.
+
+    IRQ as the noun of a class counts as an actor if nobody else is of its class.
+    """
     monkeypatch.setattr("events.rule_error._counts._N_LABELS", 20)  # fewer than documents
-    for nobody, expected in (("", "IRQ"), ("IRQ", "USA")):
-        out = tmp_path / expected
-        kind = {nobody: "nobody"}
-        monkeypatch.setattr("events.rule_error._counts.kind_of", lambda actor, _, kind=kind: kind.get(actor, "country"))
+    cases = [({}, "IRQ"), ({"IRQ": ""}, "USA"), ({"IRQ": "irq"}, "IRQ"), ({"IRQ": "irq", "X-A": "irq"}, "USA")]
+    for number, (kinds, expected) in enumerate(cases):
+        out = tmp_path / str(number)
+        monkeypatch.setattr(
+            "events.runs._count_run.tables_with_error",
+            lambda tables, model, all_kinds, *rest, kinds=kinds, **seed: tables_with_error(
+                tables, model, {**all_kinds, **kinds}, *rest, **seed
+            ),
+        )
         count_events(case.corpus, out, case.options(rule_error=str(reference_file)))
         record = json.loads((out / "run.json").read_text())
         assert record["summary"]["rule_error"]["actor"] == expected
