@@ -97,8 +97,10 @@ def _described(value: object) -> str:
         return f"{value.dtype}{list(value.shape)}"
     if isinstance(value, float):
         return f"{value:.4g}"
+    if isinstance(value, dict) or (isinstance(value, tuple) and len(value) > 3):
+        return f"<{len(value)}>"
     if isinstance(value, tuple):
-        return f"<{len(value)}>" if len(value) > 3 else f"({', '.join(map(_described, value))})"
+        return f"({', '.join(map(_described, value))})"
     return f"<{type(value).__name__}>" if isinstance(value, Result) else shown(value)
 
 

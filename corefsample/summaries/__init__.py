@@ -1,4 +1,4 @@
-"""Summaries of a document's posterior: estimates, credible balls, alternatives, links, counts."""
+"""Summaries of a document's posterior: estimates, credible balls, links, counts."""
 
 from corefsample._lazy import attached
 
