@@ -28,10 +28,11 @@ from corefsample.errors import ParameterError, ParameterHint
 from events import _options as shared
 from events._summary import Pairs, Summary
 from events.commands._parser import Command
+from events.runs._run_options import ARTICLE_OPTIONS, ColumnOptions
 
 
 @shared.declared
-class DoctorOptions(shared.Options):
+class DoctorOptions(ColumnOptions):
     """Options of a check of files, or of a description of the installation.
 
     Attributes
@@ -104,7 +105,7 @@ def run_doctor(
     corpus = [name for name in files if name not in (*yaml_files, *news)]
     reports = [check_file(name, options.lexicon, options.scheme)[0] for name in yaml_files]
     if news:
-        reports.append(_corpora.check_news(news, on_progress))
+        reports.append(_corpora.check_news(news, options.subset(*ARTICLE_OPTIONS), on_progress))
     if options.rule is not None and not corpus:
         raise ParameterError("needs files of scored mentions, got none", parameter="rule")
     if options.rule is not None and "-" in corpus:

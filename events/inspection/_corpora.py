@@ -2,9 +2,10 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from events.lexicon._lexicon import Lexicon
 from events.news._articles import ArticleStream, corpus_paths
 from events.news._preparation import prepared
 from events.news._quality import TextTally, outlying_dates, outlying_notice
+from events.runs._run_options import ARTICLE_OPTIONS
 
 _SAMPLES = 100  # number of samples of a document, in which merged actors are counted
 _EXAMPLES = 5  # number of examples of each kind
@@ -107,17 +109,18 @@ _DAMAGE = {
 }
 
 
-def check_news(files: Sequence[str], on_progress: Progress | None) -> Report:
+def check_news(files: Sequence[str], columns: Mapping[str, Any], on_progress: Progress | None) -> Report:
     """Read articles, and describe the text that `corefsample score` would leave out of the parse or rewrite.
 
-    A file that cannot be read is listed as a problem of the report, unless it is the only file.
+    A file that cannot be read is listed as a problem of the report, unless it is the only file. `columns` are options
+    of `ArticleStream`.
     """
     paths, unreadable = corpus_paths(list(files)), list[CorefsampleError]()
     while True:
         report = Report(", ".join(files))
         try:
             if paths:
-                _read_news(report, paths, on_progress)
+                _read_news(report, paths, columns, on_progress)
             break
         except InputError as error:
             remaining = [path for path in paths if error.place != path and not str(error.place).startswith(f"{path}:")]
@@ -130,16 +133,15 @@ def check_news(files: Sequence[str], on_progress: Progress | None) -> Report:
 
 
 def _with_option_of_score(error: CorefsampleError) -> CorefsampleError:
-    """An error whose hint names an option of `score`, because `doctor` has no options for columns and dates."""
-    if isinstance(error.hint, ParameterHint):
-        option = error.hint.parameter.replace("_", "-")
-        error.hint = f"`corefsample score` has --{option}, which {error.hint.effect}"
+    """An error whose hint names an option of `score`, if `doctor` has no such option."""
+    if isinstance(error.hint, ParameterHint) and error.hint.parameter not in ARTICLE_OPTIONS:
+        error.hint = f"`corefsample score` has --{error.hint.parameter}: {error.hint.effect}"
     return error
 
 
-def _read_news(report: Report, files: list[str], on_progress: Progress | None) -> None:
+def _read_news(report: Report, files: list[str], columns: Mapping[str, Any], on_progress: Progress | None) -> None:
     """Report faults of texts, first examples of text that is left out or changed, and dates."""
-    stream, knows = ArticleStream(files, on_rejected=report.reject), load_scorer(ENGLISH).knows
+    stream, knows = ArticleStream(files, on_rejected=report.reject, **columns), load_scorer(ENGLISH).knows
     tally, n_by_date, n_damaged, first_ids = TextTally(), Counter[str](), Counter[str](), dict[str, str]()
     examples: dict[str, list[str]] = {}
     for n_articles, article in enumerate(stream, start=1):

@@ -176,14 +176,11 @@ class CountAgainOptions(shared.Overwrite):
 
 
 @declared
-class ReadingOptions(Options):
-    """Options of reading and parsing texts.
+class ColumnOptions(Options):
+    """Options of the columns of tables of news.
 
     Attributes
     ----------
-    pipeline
-        Name or folder of the spaCy pipeline that parses the texts, such as en_core_web_sm. Required for news, and for
-        annotated corpora without a parse.
     date_format
         Format of the dates in tables, such as %m/%d/%Y. [default: ISO dates, 1999-05-31]
     date_column
@@ -194,6 +191,25 @@ class ReadingOptions(Options):
         Column with the identifier of each article, unique in the corpus.
     title_column
         Column with the headline of each article, if there is one.
+    """
+
+    section = "Reading news"
+    date_format: str | None = option(default=None, metavar="FORMAT")
+    date_column: str = option(default="date", metavar="NAME")
+    text_column: str = option(default="text", metavar="NAME")
+    id_column: str | None = option(default="doc_id", metavar="NAME")
+    title_column: str = option(default="title", metavar="NAME")
+
+
+@declared
+class ReadingOptions(ColumnOptions):
+    """Options of reading and parsing texts.
+
+    Attributes
+    ----------
+    pipeline
+        Name or folder of the spaCy pipeline that parses the texts, such as en_core_web_sm. Required for news, and for
+        annotated corpora without a parse.
     headline
         Parse the headline as the first paragraph of the text.
     paragraphs
@@ -214,11 +230,6 @@ class ReadingOptions(Options):
 
     section = "Reading news"
     pipeline: str | None = option(default=None, metavar="SPACY")
-    date_format: str | None = option(default=None, metavar="FORMAT")
-    date_column: str = option(default="date", metavar="NAME")
-    text_column: str = option(default="text", metavar="NAME")
-    id_column: str | None = option(default="doc_id", metavar="NAME")
-    title_column: str = option(default="title", metavar="NAME")
     headline: bool = True
     paragraphs: Literal["blank-line", "line"] = "blank-line"
     as_written: bool = False
