@@ -285,7 +285,7 @@ def test_an_event_gives_way_to_its_agents_but_victims_do_not_act(rule: str, expe
 
 
 def test_a_predicate_that_implies_the_type_is_a_candidate(tmp_path: Path) -> None:
-    """Bias: kill 3, attack and violence -5; "fade" is no word of a rule, so that its score is that of kill."""
+    """Bias: kill 3, attack and violence -5; "fade" is not a word of a rule, so that its score is that of kill."""
     weights = np.array([[-5.0, 3.0, -5.0, 0.0]], np.float32)
     model = TriggerModel(("attack", "kill", "violence"), {feature_hash("bias"): 0}, weights, frozenset(["fade"]))
     model.save(tmp_path / "m.npz")

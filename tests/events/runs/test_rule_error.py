@@ -114,22 +114,21 @@ def test_the_evidence_has_the_probability_that_a_reader_says_yes(
 def test_labels_are_suggested_for_the_named_actor_with_the_largest_total(
     case: Case, tmp_path: Path, reference_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """IRQ has the largest total of the three actors, and USA the next.
+    """IRQ has the largest total of the three actors, and USA the next; KWT has the smallest.
 
     IRQ as the noun of a class counts as an actor if nobody else is of its class.
     """
     monkeypatch.setattr("events.rule_error._counts._N_LABELS", 20)  # fewer than documents
+    names = "events.runs._count_run.tables_with_error", "events.rule_error._counts.true_counts"
     cases = [({}, "IRQ"), ({"IRQ": ""}, "USA"), ({"IRQ": "irq"}, "IRQ"), ({"IRQ": "irq", "X-A": "irq"}, "USA")]
-    for number, (kinds, expected) in enumerate(cases):
-        out = tmp_path / str(number)
-        monkeypatch.setattr(
-            "events.runs._count_run.tables_with_error",
-            lambda tables, model, all_kinds, *rest, kinds=kinds, **seed: tables_with_error(
-                tables, model, {**all_kinds, **kinds}, *rest, **seed
-            ),
-        )
-        count_events(case.corpus, out, case.options(rule_error=str(reference_file)))
-        record = json.loads((out / "run.json").read_text())
+    for number, (kinds, expected) in enumerate([*cases, ({}, "KWT")]):
+        monkeypatch.setattr(names[0], lambda a, b, c, *d, k=kinds, **e: tables_with_error(a, b, {**c, **k}, *d, **e))
+        if number == len(cases):  # readers count most where the rule counts least
+            monkeypatch.setattr(names[1], lambda counts, *rest: 99 - counts)
+        count_events(case.corpus, tmp_path / str(number), case.options(rule_error=str(reference_file)))
+        record = json.loads((tmp_path / str(number) / "run.json").read_text())
+        totals = pd.read_csv(tmp_path / str(number) / "totals.csv").set_index("actor")["mean"]
+        assert totals.nlargest(3).index.tolist() == ["IRQ", "USA", "KWT"]
         assert record["summary"]["rule_error"]["actor"] == expected
 
 
