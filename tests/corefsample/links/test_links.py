@@ -34,6 +34,7 @@ THREE = ([[], [0], [0, 1]], [[], [0.0], [0.0, 0.0]])
 def test_pairs_with_an_unannotated_mention_are_left_out() -> None:
     pairs = link_tables([document(THREE, ["a", None, "a"])])
     assert (pairs.y.tolist(), [DISTANCES[d] for d in pairs.distances], pairs.n_unannotated) == ([1], ["2-3"], 1)
+    assert "digests=<1>" in repr(pairs)  # without its bytes
 
 
 @given(strategies.antecedent_lists(max_mentions=7), st.data(), st.sampled_from(["skip", "single"]))
