@@ -350,8 +350,9 @@ def simulated_rows(table: pd.DataFrame, n: int, left_out: Cell) -> pd.DataFrame:
     cells = table.groupby(list(_model.CELL), as_index=False)[list(_model.NUMBERS)].sum()
     is_left_out = (cells[list(Cell._fields)] == list(left_out)).all(axis=1).to_numpy()
     cells["n_neither"] = cells["n_documents"] - cells[["n_above", *_model.N_OF]].sum(axis=1)
-    odds, rng, results = log_odds(cells["n_above"], cells["n_sentence"]), np.random.default_rng(0), []
-    rows = {name: cells[name].to_numpy() for name in Cell._fields} | {"cell": np.arange(len(cells)), "odds": odds}
+    odds = [log_odds(cells["n_above"], cells[name]) for name in _model.N_OF]
+    rng, results = np.random.default_rng(0), []
+    rows = {name: cells[name].to_numpy() for name in Cell._fields} | {"cell": np.arange(len(cells))}
     weights = _model.FACTORS * np.exp(-0.5 * _model.FACTORS**2)
     event_of = cells.groupby(["corpus", "event"]).ngroup().to_numpy()
     columns = ("n_above", *_model.N_OF, "n_neither")
@@ -361,6 +362,7 @@ def simulated_rows(table: pd.DataFrame, n: int, left_out: Cell) -> pd.DataFrame:
             n_classes = len(prior.means)
             of_classes = {name: np.tile(column, n_classes) for name, column in rows.items()}
             of_classes["of_class"] = np.repeat(np.arange(n_classes), len(cells))
+            of_classes["odds"] = np.concatenate(odds[:n_classes])
             covariance = _model._covariance(prior, of_classes, of_classes)
             factor = rng.choice(len(weights), p=weights / weights.sum())
             effects = rng.multivariate_normal(_model._means(prior, of_classes), covariance[factor], method="eigh")

@@ -6,12 +6,12 @@ document, or neither is so. Misses are the probabilities that a reader counts a 
 
 The logit of the precision of an event and actor in a corpus (a cell) is a sum of normal effects: a mean, and effects of
 the kind of actor, the corpus, the event and the actor in the corpus, and the cell. The logits of the misses of the
-first two classes have the same model with means of their own; they have all other effects in common. Both rise with the
-share of the documents with word and name in one sentence that the rule counts: by Bayes' theorem, a logit has the
-logarithm of the prior odds as a summand, and the counted documents estimate these with an error. The numbers of
-documents are binomial, and the posterior is a Gaussian process over the cells in the Laplace approximation. A few
-corpora say little about how much corpora and kinds differ, so the standard deviations of these effects are fixed; those
-within a corpus have a common factor that is integrated out.
+first two classes have the same model with means of their own; they have all other effects in common. Misses of a class
+rise with the ratio of the documents that the rule counts to those of the class, and the precision with their ratio to
+the first class: by Bayes' theorem, a logit has the logarithm of the prior odds as a summand, and the counted documents
+estimate these with an error. The numbers of documents are binomial, and the posterior is a Gaussian process over the
+cells in the Laplace approximation. A few corpora say little about how much corpora and kinds differ, so the standard
+deviations of these effects are fixed; those within a corpus have a common factor that is integrated out.
 
 In the last class, the logit of misses relative to the share of counted documents is a mixture of two normal
 distributions: the words of the rule cover the question of the readers, or they do not. Cells of one event share it.
@@ -65,7 +65,7 @@ EFFECTS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 SCALED: Final = ("event", "actor", "cell")  # effects whose standard deviations have a common factor
 FACTORS: Final = 2.0 ** np.linspace(-1.0, 1.0, 5)
-PERIOD_SD: Final = 0.35  # of the logits of precision and misses from period to period
+PERIOD_SD: Final = 0.3  # of the logits of precision and misses from period to period
 # Misses in the last class, relative to the share of counted documents: means and standard deviations of the logits if
 # the words of the rule cover the question of the readers, and if they do not; and prior of the share of events where
 # they do not, whose mean is 1 / 5.
@@ -218,8 +218,8 @@ class Prior:
     slope_sd: float = 0.2
 
 
-PRECISION: Final = Prior((0.0,))
-MISSES: Final = Prior((-1.9, -3.2), corpus=0.7, event=0.35)
+PRECISION: Final = Prior((0.0,), corpus=0.9)
+MISSES: Final = Prior((-2.1, -2.6), kind=0.2, corpus=0.7, event=0.35, slope=0.7)
 
 
 class Cell(NamedTuple):
@@ -270,6 +270,8 @@ class _Posterior:
         Numbers of each cell.
     sizes, yes
         Columns with the documents of each cell, by class, and with those that a reader counts.
+    others
+        By class, the column with the documents to which those that the rule counts are relative in `log_odds`.
     prior
         Prior of the effects.
 
@@ -286,11 +288,15 @@ class _Posterior:
         float64 (n_factors, n_rows, n_rows): inverse of 1 + root covariance root.
     """
 
-    def __init__(self, cells: pd.DataFrame, sizes: Sequence[str], yes: Sequence[str], prior: Prior) -> None:
+    def __init__(
+        self, cells: pd.DataFrame, sizes: Sequence[str], yes: Sequence[str], others: Sequence[str], prior: Prior
+    ) -> None:
         size, count = (np.concatenate([cells[name].to_numpy(np.float64) for name in names]) for names in (sizes, yes))
         is_used, of_class = size > 0, np.repeat(np.arange(len(sizes)), len(cells))
-        columns = {name: np.tile(cells[name].to_numpy(), len(sizes)) for name in (*Cell._fields, "cell", "odds")}
-        rows = {name: column[is_used] for name, column in {**columns, "of_class": of_class}.items()}
+        columns = {name: np.tile(cells[name].to_numpy(), len(sizes)) for name in (*Cell._fields, "cell")}
+        odds = np.concatenate([log_odds(cells["sum_p"], cells[name]) for name in others])
+        columns |= {"of_class": of_class, "odds": odds}
+        rows = {name: column[is_used] for name, column in columns.items()}
         count, size = count[is_used], size[is_used]
         self.prior, self.rows = prior, rows
         covariance, mean = _covariance(prior, rows, rows), _means(prior, rows)
@@ -318,9 +324,9 @@ class _Posterior:
         """
         n_classes = len(self.prior.means)
         columns = {name: np.array([getattr(cell, name) for cell in cells]) for name in Cell._fields}
-        columns |= {"cell": -1 - np.arange(len(cells)), "odds": odds}
+        columns |= {"cell": -1 - np.arange(len(cells))}
         new = {name: np.repeat(values, n_classes) for name, values in columns.items()}
-        new["of_class"] = np.tile(np.arange(n_classes), len(cells))
+        new |= {"of_class": np.tile(np.arange(n_classes), len(cells)), "odds": np.ravel(odds)}
         covariance = _covariance(self.prior, new, self.rows)
         scaled = covariance * self.root[:, None]
         explained = scaled @ self.inverse @ scaled.transpose(0, 2, 1)
@@ -367,7 +373,7 @@ class RuleErrorModel:
     def __init__(self, table: pd.DataFrame, *, precision: Prior = PRECISION, misses: Prior = MISSES) -> None:
         self.table = table
         cells = table.groupby(list(CELL), as_index=False)[list(NUMBERS)].sum()
-        cells = cells.assign(cell=range(len(cells)), odds=log_odds(cells["sum_p"], cells["n_sentence"]))
+        cells = cells.assign(cell=range(len(cells)))
         self._neither = dict[tuple[str, str], Floats]()  # likelihoods of `LOGITS` by corpus and event
         of_components = []
         for (corpus, event), rows in cells.groupby(["corpus", "event"]):
@@ -384,8 +390,8 @@ class RuleErrorModel:
             posterior *= (1.0 - shares) * covered + shares * uncovered
             posterior /= posterior.sum()
         self._uncovered = float(posterior @ shares / posterior.sum())
-        self._precision = _Posterior(cells, ["n_above"], ["yes_above"], precision)
-        self._misses = _Posterior(cells, N_OF, YES_OF[:-1], misses)
+        self._precision = _Posterior(cells, ["n_above"], ["yes_above"], N_OF[:1], precision)
+        self._misses = _Posterior(cells, N_OF, YES_OF[:-1], N_OF, misses)
 
     def draws(self, cell: Cell, documents: npt.ArrayLike, n_draws: int, rng: np.random.Generator) -> RuleError:
         """Draw the error of a rule and actor that are not in the reference class.
@@ -425,8 +431,8 @@ class RuleErrorModel:
     def _drawn(self, cells: Sequence[Cell], documents: npt.ArrayLike, uniform: Floats) -> list[RuleError]:
         """Draws at points of a uniform distribution, float64 (n_draws, 2 + 3 * n_cells + n_events)."""
         counted, sentence, document, neither = np.asarray(documents, np.float64).T
-        odds, n_cells = log_odds(counted, sentence), len(cells)
-        precision = self._precision.values(cells, odds, uniform[:, : n_cells + 1])
+        odds, n_cells = log_odds(counted, [sentence, document]).T, len(cells)
+        precision = self._precision.values(cells, odds[:, :1], uniform[:, : n_cells + 1])
         misses = self._misses.values(cells, odds, uniform[:, n_cells + 1 : 3 * n_cells + 2])
         elsewhere_odds = log_odds(counted, sentence + document + neither)
         events = list(dict.fromkeys(cell.event for cell in cells))

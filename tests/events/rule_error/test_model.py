@@ -56,13 +56,14 @@ def drawn(table: pd.DataFrame, cell: Cell = NEW, n: int = 20_000) -> RuleError:
 def test_a_new_cell_has_the_posterior_of_prior_sampling(of_class: int | None) -> None:
     error, rows = drawn(table_of(ROWS)), []
     for row in ROWS:
-        odds = float(log_odds(row[4], row[6]))
+        odds = log_odds(row[4], [row[6], 10]).tolist()  # each class has its own
         of_precision = [(0, row[5], row[4])]
         of_misses = [(0, row[7], row[6]), (1, 1, 10)]
         for k, yes, size in of_precision if of_class is None else of_misses:
-            rows.append(Row(*row[:4], k, odds, yes, size))
+            rows.append(Row(*row[:4], k, odds[k], yes, size))
     values, prior = (error.precision, PRECISION) if of_class is None else (error.misses[:, of_class], MISSES)
-    new = Row("named", "x", "bomb", "C", of_class or 0, float(log_odds(20, 40)), 0, 0)
+    k = of_class or 0
+    new = Row("named", "x", "bomb", "C", k, float(log_odds(20, DOCUMENTS[1 + k])), 0, 0)
     sample, weights = value_by_prior_sampling(rows, new, prior, 1_000_000, np.random.default_rng(1))
     mean = weights @ sample
     sd = np.sqrt(weights @ (sample - mean) ** 2)
