@@ -31,6 +31,8 @@ import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import compress, count
+from operator import or_
 from typing import Any
 
 import numpy as np
@@ -142,7 +144,8 @@ class ParseView:
         contrast, only = (frozenset(self.language.words.get(name, ())) for name in ("contrast", "only"))
         denials = {text for text in set(self.text) if text.lower() in contrast}
         changed = {}
-        for token in [t for t, label in enumerate(self.labels) if label == "ccomp" or self.text[t] in denials]:
+        are_tested = map(or_, map("ccomp".__eq__, self.labels), map(denials.__contains__, self.text))
+        for token in [*compress(count(), are_tested)]:
             if self.labels[token] == "ccomp" and self._is_neighbour(token):
                 changed[token] = NEIGHBOUR
             elif self.text[token] in denials and self.heads[token] >= 0 and self._is_contrast(token, only):
@@ -203,14 +206,13 @@ class ParseView:
         between = [k for k in self.dependents[head] if token < k < head]
         if any(self.text[k] in _SEPARATORS for k in between):
             return True
-        if any(self.text[k] in _QUOTES for k in range(token, head)):
-            return False
         below = {labels[k] for k in self.dependents[token]}
         return (
             not below.isdisjoint(_SUBJECTS)
             and "mark" not in below
             and any(labels[k] in _COMPLEMENTS for k in self.dependents[head] if k > head)
             and any(labels[k] in _SUBJECTS for k in between)
+            and _QUOTES.isdisjoint(self.text[token:head])
         )
 
     def _is_contrast(self, token: int, only: Collection[str]) -> bool:

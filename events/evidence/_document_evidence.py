@@ -1,11 +1,11 @@
 """The evidence of one document: a row for each event that is possible, with what makes it true."""
 
-import json
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 
@@ -359,7 +359,7 @@ def _texts(events: DocumentEvents, index: int, mentions: _Mentions, sources: _So
         "sentences": sentences,
         "role_mentions": role_mentions,
         "actor_mentions": actor_mentions,
-        "places": json.dumps(places),
+        "places": msgspec.json.encode(places).decode(),
         "reasons": SEPARATOR.join(remarks),
     }
 

@@ -5,7 +5,7 @@ import functools
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import compress
+from itertools import compress, count
 from typing import NamedTuple
 
 import numpy as np
@@ -92,18 +92,18 @@ class AliasTable:
         return longest
 
 
-class Beginnings(dict[str, bool]):
-    """Whether an alias of one of several tables could begin with a token; computed once for each token."""
+class Beginnings(dict[str, tuple[AliasTable, ...]]):
+    """Those of several tables in which an alias could begin with a token; computed once for each token."""
 
     def __init__(self, *tables: AliasTable) -> None:
         super().__init__()
         self._tables = tables
 
-    def __missing__(self, token: str) -> bool:
+    def __missing__(self, token: str) -> tuple[AliasTable, ...]:
         if len(self) >= _MOST_TOKENS:  # limits the memory for large vocabularies
             self.clear()
-        self[token] = begins = any(table.begins(token) for table in self._tables)
-        return begins
+        self[token] = tables = tuple(table for table in self._tables if table.begins(token))
+        return tables
 
 
 @functools.lru_cache(maxsize=_MOST_TOKENS)
@@ -277,15 +277,15 @@ class Lexicon:
         codes: dict[int, str] = {}
         spans: dict[int, tuple[int, int]] = {}
         n_ambiguous = end = 0
-        # Few tokens begin an alias, so that a cached flag per distinct token avoids most searches.
-        starts = [*compress(range(len(text)), map(self._aliases_begin.__getitem__, text))]
-        tables = [(self._folded, text), (self._cased, text)]
+        # Few tokens begin an alias, so that the cached tables of distinct tokens avoid most searches.
+        searches = [(self._aliases_begin, text)]
         if lemma is not None and self.has_nouns:
-            starts += compress(range(len(lemma)), map(self._nouns_begin.__getitem__, lemma))
-            tables.append((self._nouns, lemma))
+            searches.append((self._nouns_begin, lemma))
+        starts = {start for begin, words in searches for start in compress(count(), map(begin.__getitem__, words))}
         for start in sorted(starts):
             if start < end:
                 continue
+            tables = [(table, words) for begin, words in searches for table in begin[words[start]]]
             matches = [match for table, words in tables if (match := table.longest(words, start)) is not None]
             if not matches:
                 continue

@@ -155,7 +155,8 @@ def rule_words(rules: Iterable[Rule]) -> frozenset[str]:
 
 def verb_forms(tokens: Tokens) -> list[tuple[int, str]]:
     """Tokens that are verbs, and their forms in lower case."""
-    return [(token, tokens.text[token].lower()) for token, upos in enumerate(tokens.upos) if upos == "VERB"]
+    verbs = compress(enumerate(tokens.text), map("VERB".__eq__, tokens.upos))
+    return [(token, text.lower()) for token, text in verbs]
 
 
 def with_forms(tokens: Tokens, rule: Rule, verbs: Iterable[tuple[int, str]]) -> Tokens:
@@ -646,7 +647,12 @@ class RuleReading:
 
     def matches(self, names: LexiconMatches, lexicon: Lexicon) -> MentionMatches:
         """Matches of the rule: its instances, and the mentions that the names of actors in the text describe."""
-        rule = self._rule
+        rule, excluded = self._rule, tuple(self._excluded)
+        if not self.instances:
+            none = np.zeros((0, len(rule.event)), np.int32)
+            return MentionMatches(
+                (), *np.zeros((2, 0), np.int32), none, np.zeros(0, np.int32), event=rule.name, excluded=excluded
+            )
         # Other rules may need the names; without names nothing may enter the cache that they share.
         names = names if self.is_filled else _NO_NAMES
         described = self.parse.described(rule.described[self.parse.scheme], names) if names.codes else _NOTHING
@@ -685,7 +691,7 @@ class RuleReading:
             role_codes=tuple(role_codes),
             inner=lexicon.inner_codes.intersection(described.codes),
             inner_counts_as=lexicon.inner_counts_as,
-            excluded=tuple(self._excluded),
+            excluded=excluded,
             apart=pairs,
             n_distinct=n_distinct,
             naming=naming,
