@@ -649,10 +649,9 @@ class RuleReading:
         """Matches of the rule: its instances, and the mentions that the names of actors in the text describe."""
         rule, excluded = self._rule, tuple(self._excluded)
         if not self.instances:
-            none = np.zeros((0, len(rule.event)), np.int32)
-            return MentionMatches(
-                (), *np.zeros((2, 0), np.int32), none, np.zeros(0, np.int32), event=rule.name, excluded=excluded
-            )
+            none = np.zeros(0, np.int32)
+            instances = none.reshape(0, len(rule.event))
+            return MentionMatches((), none, none, instances, none, event=rule.name, excluded=excluded)
         # Other rules may need the names; without names nothing may enter the cache that they share.
         names = names if self.is_filled else _NO_NAMES
         described = self.parse.described(rule.described[self.parse.scheme], names) if names.codes else _NOTHING
