@@ -399,18 +399,22 @@ def _rule_sources(
         for d, m, actor, n, (first, end) in zip(*(array.tolist() for array in arrays), words, strict=True):
             is_stand_in = d >= n_certain and matches.inferred[d - n_certain].possessor is None
             described[mentions.number(parse, m), matches.actors[actor], first, end, is_stand_in] += n
-        by_default = matches.by_default
+        by_default, triggers_of, instances = (
+            array.tolist() for array in (matches.by_default, matches.triggers, matches.instances)
+        )
+        named_hits = None if part.named_hits is None else part.named_hits.tolist()
         most: dict[tuple[int, EventKey], tuple[int, str, str]] = {}
-        for t, k in np.argwhere(part.instance_hits).tolist():
-            key, n, trigger = part.keys[k], int(part.instance_hits[t, k]), int(matches.triggers[t])
-            fillers = matches.instances[t].tolist()
+        of_instances, of_keys = part.instance_hits.nonzero()
+        hits_of = part.instance_hits[of_instances, of_keys].tolist()
+        for t, k, n in zip(of_instances.tolist(), of_keys.tolist(), hits_of, strict=True):
+            key, trigger, fillers = part.keys[k], triggers_of[t], instances[t]
             is_nobody = [m == DEFAULT and code == NO_ACTOR for m, code in zip(fillers, key, strict=True)]
             numbers = [ABSENT if no else mentions.number(parse, m) for m, no in zip(fillers, is_nobody, strict=True)]
             instance_hits[key][trigger, tuple(numbers)] += n
             # Where a default actor has the event, the row of nobody would be the same event again.
             if not any(is_nobody) and n > most.get((trigger, key), (0, "", ""))[0]:
-                filled = "" if not any(key) else "default" if by_default[t, k] else "named"
-                if filled == "named" and part.named_hits is not None and 2 * part.named_hits[t, k] < n:
+                filled = "" if not any(key) else "default" if by_default[t][k] else "named"
+                if filled == "named" and named_hits is not None and 2 * named_hits[t][k] < n:
                     filled = "stands for"
                 most[trigger, key] = n, filled, matches.frames[t] if matches.frames else ""
         for trigger_and_key, hits in most.items():
