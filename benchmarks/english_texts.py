@@ -79,7 +79,7 @@ def trained(without: Collection[str] = (), **options: Any) -> Any:
         mentions="both",
         windows=True,
         further=[TrainingTexts(litbank_documents(), LITBANK_WEIGHT, mentions="both", windows=True, partial=True)],
-        **{"epochs": 3, "orders": 3, **options},
+        **{"epochs": 3, "orders": 3, "link_weight": 15.0, **options},
     )
 
 

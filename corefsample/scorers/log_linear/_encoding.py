@@ -33,9 +33,10 @@ Atoms of a pair
     (like pronouns), others_between (of "I" the second persons and the reverse); quotes; clash (one person and several,
     whose score is reduced by `CLASH_PENALTY` whatever the weights are); described (a new description and a name
     close by that it can mean, whose score is raised by `DESCRIPTION_BONUSES`); speakers (of "I", "we" and "you":
-    whether one speaker says both, turns between them, the number of speakers); governs (whether one is the subject of
-    the verb that governs the clause of the other one, or of the clause before, or a part of it), raised (whether its
-    score is raised by `GOVERNOR_BONUSES`).
+    whether one speaker says both, turns between them, the number of speakers); meant (which speakers "I", "we", "you"
+    and speakers' names can mean, and whether they are the same); governs (whether one is the subject of the verb that
+    governs the clause of the other one, or of the clause before, or a part of it), raised (whether its score is raised
+    by `GOVERNOR_BONUSES`).
 """
 
 import zlib
@@ -136,6 +137,7 @@ def encoded(
     text = Text(words, known_forms, known_lemmas, *links, parse.marker, sent, speaker, turn, spans, partner)
     atoms, facts = np.zeros((n, len(codes.ATOMS)), np.uint32), np.zeros((n, len(codes.Fact)), np.uint32)
     _atom_kernels.encode(text, int(sent[-1]) + 1 if len(sent) else 0, atoms, facts)
+    _fill_meant(tokens, numbers, speaker, turn, spans, facts)
     if not language.natural_gender:  # a masculine noun may be anything
         quantity = facts[:, codes.Fact.QUANTITY]
         quantity[quantity == codes.ONE_PERSON] = 0
@@ -144,6 +146,28 @@ def encoded(
     modifiers, before = np.empty(room, np.uint32), np.empty(room, np.bool_)
     _atom_kernels.fill_modifiers(text, indptr, modifiers, before, blooms)
     return Encoded(atoms, facts, spans, *links, indptr, modifiers, before, blooms)
+
+
+def _fill_meant(
+    tokens: Tokens, numbers: dict[str, int], speaker: Ints32, turn: Ints32, spans: Ints32, facts: Words32
+) -> None:
+    """Fill the speakers whom mentions can mean: "I", "you" (the one before and the next one), and a speaker's name.
+
+    If nobody else speaks, "you" means an audience.
+    """
+    heads, by_turn = spans[:, 2], np.pad(speaker[np.unique(turn, return_index=True)[1]], 1)
+    before, after = by_turn[turn[heads]], by_turn[turn[heads] + 2]
+    addressed = np.where(before, before, after), np.where(after, after, before)
+    meant = np.where(facts[:, codes.Fact.PERSON] == 2, addressed, speaker[heads])
+    meant = np.where(meant, meant, len(numbers))
+    meant *= (facts[:, codes.Fact.CLASS] == codes.CLASS_SPEAKER) & (speaker[heads] > 0)
+    labels = {name.casefold(): number for name, number in numbers.items()}
+    for i in np.flatnonzero(facts[:, codes.Fact.CLASS] == codes.CLASS_NAME):
+        word = tokens.text[heads[i]].casefold()
+        for label, number in labels.items() if len(word) >= codes.SHORTEST_NAME else ():
+            if label.startswith(word) or label.endswith(word):
+                meant[:, i] = number
+    facts[:, codes.Fact.MEANT], facts[:, codes.Fact.MEANT_ELSE] = meant
 
 
 @dataclass(frozen=True, repr=False)

@@ -324,6 +324,18 @@ def speakers(facts: Words32, i: int, k: int) -> int:
 
 
 @inner_kernel
+def meant(facts: Words32, i: int, k: int) -> int:
+    """Code of which of the speakers that two mentions can mean are the same; 0 unless each can mean one."""
+    first_i, second_i = facts[i, Fact.MEANT], facts[i, Fact.MEANT_ELSE]
+    first_k, second_k = facts[k, Fact.MEANT], facts[k, Fact.MEANT_ELSE]
+    if first_i == 0 or first_k == 0:
+        return 0
+    of_first = (first_i == first_k) + 2 * (first_i == second_k)
+    code: int = 1 + of_first + 4 * (second_i == first_k) + 8 * (second_i == second_k)
+    return code
+
+
+@inner_kernel
 def part_of(doc: Encoded, k: int, subject: int) -> int:
     """What a mention is of a subject, by the token that is its head: it, a part or a member of it, or nothing (0)."""
     h = doc.mentions[k, 2]
@@ -388,6 +400,7 @@ def compare(doc: Encoded, i: int, k: int, between: Ints32, pair: Words32) -> int
     pair[PairAtom.DESCRIBED] = description_bonus_index(doc, i, k, code, pair[PairAtom.SENTENCES], agrees)
     pair[PairAtom.SPEAKERS] = speakers(facts, i, k)
     pair[PairAtom.GOVERNS] = governs(doc, i, k)
+    pair[PairAtom.MEANT] = meant(facts, i, k)
     pair[PairAtom.RAISED] = governor_bonus_index(doc, i, k, pair) if agrees else 0
     between[0] += agrees
     between[1] += agrees and facts[k, Fact.CLASS] == codes.CLASS_NAME

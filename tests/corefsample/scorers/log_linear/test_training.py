@@ -4,7 +4,6 @@ import dataclasses
 import json
 import math
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -311,14 +310,3 @@ def test_documents_that_cannot_be_encoded_are_rejected_by_name() -> None:
     document = with_gold(tale(3), tale(3).labels.tolist())
     with pytest.raises(ParameterError, match=r"^doc_id 'tale-3': tokens is required"):
         train([tale(1), dataclasses.replace(document, tokens=None)], **QUICK)
-
-
-def test_a_real_corpus_trains_to_a_sane_likelihood(gum_path: Path) -> None:
-    from itertools import islice
-
-    from corefsample.formats.annotated._corefud import read_corefud
-
-    documents = list(islice(read_corefud(gum_path.parent / "en_gum-ud-dev.conllu.gz"), 7))
-    model = train(documents[:5], held_out=documents[5:], epochs=3, bits=14, orders=1)
-    flat = AntecedentModel(np.zeros(256, np.float32), np.zeros(0, np.uint32), SMALL)
-    assert model.provenance["held_out"]["loss"] < 0.4 * held_out_figures(flat, documents[5:]).loss
