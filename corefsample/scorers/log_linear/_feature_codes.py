@@ -137,7 +137,7 @@ DESCRIPTION_BONUSES = (0.0, 6.5, 4.5, 4.0)
 # or its possessor, of which training has too few; of a pronoun that is subject, and the subject before it, if that is
 # a name of a group or several names; and of a name and the pronoun of its reported clause, which begins the text.
 RAISED_SAYING, RAISED_CONTINUED, RAISED_BELOW = 1, 2, 3
-GOVERNOR_BONUSES = (0.0, 4.0, 1.5, 6.0)
+GOVERNOR_BONUSES = (0.0, 4.0, 1.9, 6.0)
 UNKNOWN_NAME = 3  # index of names of which nothing is known, and of persons of whom nothing else is
 SUBJECT_BONUS, MEMBERS_BONUS, MODIFIED_PENALTY = 1.5, 2.0, 1.0
 DESCRIBED_WITHIN = 3  # code of the distance in sentences: up to two apart
