@@ -62,8 +62,7 @@ def test_a_new_cell_has_the_posterior_of_prior_sampling(of_class: int | None) ->
         for k, yes, size in of_precision if of_class is None else of_misses:
             rows.append(Row(*row[:4], k, odds[k], yes, size))
     values, prior = (error.precision, PRECISION) if of_class is None else (error.misses[:, of_class], MISSES)
-    k = of_class or 0
-    new = Row("named", "x", "bomb", "C", k, float(log_odds(20, DOCUMENTS[1 + k])), 0, 0)
+    new = Row("named", "x", "bomb", "C", of_class or 0, float(log_odds(20, DOCUMENTS[1 + (of_class or 0)])), 0, 0)
     sample, weights = value_by_prior_sampling(rows, new, prior, 1_000_000, np.random.default_rng(1))
     mean = weights @ sample
     sd = np.sqrt(weights @ (sample - mean) ** 2)
