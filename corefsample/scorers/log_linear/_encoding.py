@@ -151,9 +151,9 @@ def encoded(
 def _fill_meant(
     tokens: Tokens, numbers: dict[str, int], speaker: Ints32, turn: Ints32, spans: Ints32, facts: Words32
 ) -> None:
-    """Fill the speakers whom mentions can mean: "I", "you" (the one before and the next one), and a speaker's name.
+    """Fill in the speakers that mentions can mean: "I", "you" (the one before and the next one), and a speaker's name.
 
-    If nobody else speaks, "you" means an audience.
+    Without another speaker, "you" means an audience.
     """
     heads, by_turn = spans[:, 2], np.pad(speaker[np.unique(turn, return_index=True)[1]], 1)
     before, after = by_turn[turn[heads]], by_turn[turn[heads] + 2]
