@@ -31,8 +31,6 @@ import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import compress, count
-from operator import or_
 from typing import Any
 
 import numpy as np
@@ -144,8 +142,7 @@ class ParseView:
         contrast, only = (frozenset(self.language.words.get(name, ())) for name in ("contrast", "only"))
         denials = {text for text in set(self.text) if text.lower() in contrast}
         changed = {}
-        are_tested = map(or_, map("ccomp".__eq__, self.labels), map(denials.__contains__, self.text))
-        for token in [*compress(count(), are_tested)]:
+        for token in [t for t, label in enumerate(self.labels) if label == "ccomp" or self.text[t] in denials]:
             if self.labels[token] == "ccomp" and self._is_neighbour(token):
                 changed[token] = NEIGHBOUR
             elif self.text[token] in denials and self.heads[token] >= 0 and self._is_contrast(token, only):

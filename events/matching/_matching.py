@@ -155,8 +155,7 @@ def rule_words(rules: Iterable[Rule]) -> frozenset[str]:
 
 def verb_forms(tokens: Tokens) -> list[tuple[int, str]]:
     """Tokens that are verbs, and their forms in lower case."""
-    verbs = compress(enumerate(tokens.text), map("VERB".__eq__, tokens.upos))
-    return [(token, text.lower()) for token, text in verbs]
+    return [(token, tokens.text[token].lower()) for token, upos in enumerate(tokens.upos) if upos == "VERB"]
 
 
 def with_forms(tokens: Tokens, rule: Rule, verbs: Iterable[tuple[int, str]]) -> Tokens:

@@ -270,7 +270,7 @@ class _Posterior:
         Numbers of each cell.
     sizes, yes
         Columns with the documents of each cell, by class, and with those that a reader counts.
-    others
+    relative_to
         By class, the column with the documents to which those that the rule counts are relative in `log_odds`.
     prior
         Prior of the effects.
@@ -289,12 +289,12 @@ class _Posterior:
     """
 
     def __init__(
-        self, cells: pd.DataFrame, sizes: Sequence[str], yes: Sequence[str], others: Sequence[str], prior: Prior
+        self, cells: pd.DataFrame, sizes: Sequence[str], yes: Sequence[str], relative_to: Sequence[str], prior: Prior
     ) -> None:
         size, count = (np.concatenate([cells[name].to_numpy(np.float64) for name in names]) for names in (sizes, yes))
         is_used, of_class = size > 0, np.repeat(np.arange(len(sizes)), len(cells))
         columns = {name: np.tile(cells[name].to_numpy(), len(sizes)) for name in (*Cell._fields, "cell")}
-        odds = np.concatenate([log_odds(cells["sum_p"], cells[name]) for name in others])
+        odds = np.concatenate([log_odds(cells["sum_p"], cells[name]) for name in relative_to])
         columns |= {"of_class": of_class, "odds": odds}
         rows = {name: column[is_used] for name, column in columns.items()}
         count, size = count[is_used], size[is_used]
@@ -320,7 +320,8 @@ class _Posterior:
     def values(self, cells: Sequence[Cell], odds: Floats, uniform: Floats) -> Floats:
         """Joint values of new cells, float64 (n, n_cells, n_classes), which have as many uniform points and one more.
 
-        The first of the points, float64 (n, 1 + n_cells * n_classes), is that of the common factor.
+        The first of the points, float64 (n, 1 + n_cells * n_classes), is that of the common factor. The `log_odds` of
+        the cells are float64 (n_cells, n_classes).
         """
         n_classes = len(self.prior.means)
         columns = {name: np.array([getattr(cell, name) for cell in cells]) for name in Cell._fields}

@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 from command_line import Calls
-from references import events as er
+from references import events as er, scoring as sr
+
+from corefsample.documents._annotated import AnnotatedDocument
 
 
 @pytest.fixture
@@ -16,3 +18,9 @@ def call(capsys: pytest.CaptureFixture[str]) -> Calls:
 def corpus(tmp_path: Path) -> Path:
     """A file of ten hand-made documents."""
     return er.write_lines(tmp_path / "corpus.jsonl", er.corpus())
+
+
+@pytest.fixture
+def gold(tmp_path: Path, documents: list[AnnotatedDocument]) -> Path:
+    """A file of the `documents` of a module."""
+    return sr.corpus_file(tmp_path / "corpus.conllu", documents)

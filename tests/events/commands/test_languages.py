@@ -32,11 +32,6 @@ def documents() -> list[AnnotatedDocument]:
 
 
 @pytest.fixture
-def corpus(tmp_path: Path, documents: list[AnnotatedDocument]) -> Path:
-    return sr.corpus_file(tmp_path / "corpus.conllu", documents)
-
-
-@pytest.fixture
 def spanish(tmp_path: Path, documents: list[AnnotatedDocument]) -> Path:
     path = tmp_path / "es.npz"
     train(documents[:3], language="es", **QUICK).save(path)
@@ -70,32 +65,32 @@ def test_foreign_documents_must_say_their_language(
     assert (status, "Words: the model knows" in out, "of the first texts, the model knows" in err) == (0, True, False)
 
 
-def test_scores_of_the_spanish_model_have_its_recalibration(call: Calls, tmp_path: Path, corpus: Path) -> None:
+def test_scores_of_the_spanish_model_have_its_recalibration(call: Calls, tmp_path: Path, gold: Path) -> None:
     out, options = tmp_path / "s.jsonl", {"model": "es", "mentions": "parse", "overwrite": True}
-    run_score(corpus, ScoreOptions(out=out, recalibration="none", **options))
+    run_score(gold, ScoreOptions(out=out, recalibration="none", **options))
     plain = list(read_documents(out))
     assert not any("recalibration" in document.metadata for document in plain)
-    status, screen, _ = call("score", corpus, "--out", out, "--model", "es", "--mentions", "parse", "--overwrite")
+    status, screen, _ = call("score", gold, "--out", out, "--model", "es", "--mentions", "parse", "--overwrite")
     assert (status, "Recalibrated (the Spanish model's recalibration" in screen) == (0, True)
     change = read_recalibration("spanish").recalibration
     for document, expected in zip(read_documents(out), map(change.apply_document, plain), strict=True):
         assert document.metadata == expected.metadata
         assert document.antecedents.scores.tolist() == expected.antecedents.scores.tolist()
     with error(InputError, place="english"):
-        run_score(corpus, ScoreOptions(out=out, recalibration="english", **options))
+        run_score(gold, ScoreOptions(out=out, recalibration="english", **options))
     # Annotated mentions have a model of their own, which is calibrated without one.
-    assert run_score(corpus, ScoreOptions(out=out, **options | {"mentions": "annotated"}))["recalibration"] is None
+    assert run_score(gold, ScoreOptions(out=out, **options | {"mentions": "annotated"}))["recalibration"] is None
 
 
 # --- out-of-fold scores ------------------------------------------------------------------------------------
 
 
-def test_documents_are_scored_by_a_model_without_their_fold(tmp_path: Path, corpus: Path, spanish: Path) -> None:
-    run = run_score(corpus, ScoreOptions(out=tmp_path / "s.jsonl", model=str(spanish), folds=3))
+def test_documents_are_scored_by_a_model_without_their_fold(tmp_path: Path, gold: Path, spanish: Path) -> None:
+    run = run_score(gold, ScoreOptions(out=tmp_path / "s.jsonl", model=str(spanish), folds=3))
     found = list(read_documents(tmp_path / "s.jsonl"))
     from corefsample import read_corefud
 
-    documents = list(read_corefud(corpus))
+    documents = list(read_corefud(gold))
     assert [document.doc_id for document in found] == [document.doc_id for document in documents]
     folds = folds_of((document.doc_id for document in documents), 3)
     for document, scored in zip(documents, found, strict=True):
@@ -111,12 +106,12 @@ def test_documents_are_scored_by_a_model_without_their_fold(tmp_path: Path, corp
 
 @pytest.mark.parametrize("mentions", MENTION_SOURCES)
 def test_the_spanish_model_of_the_package_is_that_of_the_mentions(
-    tmp_path: Path, corpus: Path, documents: list[AnnotatedDocument], mentions: MentionSource
+    tmp_path: Path, gold: Path, documents: list[AnnotatedDocument], mentions: MentionSource
 ) -> None:
     model = load_scorer("es", mentions)
     assert model.recipe["mentions"] == ("both" if mentions == "parse" else "annotated")
     run_score(
-        corpus,
+        gold,
         ScoreOptions(out=tmp_path / "s.jsonl", model="es", mentions=mentions, recalibration="none", min_prob=0.0),
     )
     written = read_documents(tmp_path / "s.jsonl")
@@ -130,25 +125,23 @@ def test_the_spanish_model_of_the_package_is_that_of_the_mentions(
 
 
 @pytest.mark.parametrize("options", [{"folds": 8}, {"folds": 3, "pipeline": "x"}])
-def test_folds_that_cannot_be(options: dict[str, Any], tmp_path: Path, corpus: Path, spanish: Path) -> None:
+def test_folds_that_cannot_be(options: dict[str, Any], tmp_path: Path, gold: Path, spanish: Path) -> None:
     name = "folds" if len(options) == 1 else next(name for name in options if name != "folds")
     with error(ParameterError, name):
-        run_score(corpus, ScoreOptions(out=tmp_path / "s.jsonl", model=str(spanish), **options))
+        run_score(gold, ScoreOptions(out=tmp_path / "s.jsonl", model=str(spanish), **options))
 
 
-def test_recalibrate_rejects_documents_of_the_training(
-    call: Calls, tmp_path: Path, corpus: Path, spanish: Path
-) -> None:
-    status, out, _ = call("score", corpus, "--model", spanish, "--out", tmp_path / "s.jsonl")
+def test_recalibrate_rejects_documents_of_the_training(call: Calls, tmp_path: Path, gold: Path, spanish: Path) -> None:
+    status, out, _ = call("score", gold, "--model", spanish, "--out", tmp_path / "s.jsonl")
     assert (status, "3 documents were in the training of the model" in out) == (0, True)
     line = call.refused("recalibrate", tmp_path / "s.jsonl", tmp_path / "s.jsonl", "--out", tmp_path / "r.jsonl")
     assert "got 3 of 7 documents with in_training_data (`corefsample score CORPUS --folds 5 --out FILE`" in line
 
 
 def test_a_recalibration_is_for_documents_of_its_language(
-    call: Calls, tmp_path: Path, corpus: Path, spanish: Path
+    call: Calls, tmp_path: Path, gold: Path, spanish: Path
 ) -> None:
-    call("score", corpus, "--model", spanish, "--folds", 2, "--out", tmp_path / "s.jsonl")
+    call("score", gold, "--model", spanish, "--folds", 2, "--out", tmp_path / "s.jsonl")
     documents = list(read_documents(tmp_path / "s.jsonl"))
     others = [dataclasses.replace(each, doc_id=f"o{each.doc_id}", metadata={"lang": "ru"}) for each in documents]
     write_documents(others, tmp_path / "o.jsonl")

@@ -28,11 +28,6 @@ def documents() -> list[AnnotatedDocument]:
     return sr.short_documents(12)
 
 
-@pytest.fixture
-def corpus(tmp_path: Path, documents: list[AnnotatedDocument]) -> Path:
-    return sr.corpus_file(tmp_path / "corpus.conllu", documents)
-
-
 # --- which documents ---------------------------------------------------------------------------------------
 
 
@@ -54,12 +49,12 @@ def test_conditions_select_documents_of_both_corpora(tmp_path: Path, documents: 
 # --- held out ----------------------------------------------------------------------------------------------
 
 
-def test_a_refit_trains_on_all_documents_with_the_chosen_penalty_and_passes(tmp_path: Path, corpus: Path) -> None:
+def test_a_refit_trains_on_all_documents_with_the_chosen_penalty_and_passes(tmp_path: Path, gold: Path) -> None:
     options = partial(TrainOptions, held_out_share=0.3, l2=(0.01, 3.0), epochs=2, bits=8, min_count=2)
-    plain = run_train(corpus, options(out=tmp_path / "plain.npz"))
-    run = run_train(corpus, options(out=tmp_path / "m.npz", refit=True))
+    plain = run_train(gold, options(out=tmp_path / "plain.npz"))
+    run = run_train(gold, options(out=tmp_path / "m.npz", refit=True))
     record = json.loads(Path(run["record"]).read_text())
-    by_name = {document.doc_id: document for document in read_corefud(corpus)}
+    by_name = {document.doc_id: document for document in read_corefud(gold)}
     every = [by_name[name] for name in record["documents"] + record["held_out"]]
     assert len(every) == run["n_documents"] == 12
     expected = train(every, l2=plain["l2"], epochs=plain["epoch"], bits=8, min_count=2)
@@ -72,9 +67,9 @@ def test_a_refit_trains_on_all_documents_with_the_chosen_penalty_and_passes(tmp_
 # --- provenance --------------------------------------------------------------------------------
 
 
-def test_the_provenance_of_a_model_names_no_folder(tmp_path: Path, corpus: Path) -> None:
+def test_the_provenance_of_a_model_names_no_folder(tmp_path: Path, gold: Path) -> None:
     options = partial(TrainOptions, attribution="Texts by A, CC BY", where=["genre=*"], **QUICK)
-    run_train(corpus, options(out=tmp_path / "m.npz"))
+    run_train(gold, options(out=tmp_path / "m.npz"))
     provenance = load_scorer(tmp_path / "m.npz").provenance
     assert provenance["attribution"] == "Texts by A, CC BY"
     assert provenance["corpora"][0]["path"] == "corpus.conllu"
@@ -87,10 +82,10 @@ def test_the_provenance_of_a_model_names_no_folder(tmp_path: Path, corpus: Path)
 # --- errors ---------------------------------------------------------------------------------------
 
 
-def test_corpora_need_gold_here(call: Calls, tmp_path: Path, corpus: Path, documents: list[AnnotatedDocument]) -> None:
+def test_corpora_need_gold_here(call: Calls, tmp_path: Path, gold: Path, documents: list[AnnotatedDocument]) -> None:
     bare = [dataclasses.replace(d, doc_id=f"bare{i}", mentions=[], entities=[]) for i, d in enumerate(documents[:2])]  # type: ignore[arg-type]
     empty = sr.corpus_file(tmp_path / "bare.conllu", bare)
-    for inputs in ((empty,), (corpus, empty)):
+    for inputs in ((empty,), (gold, empty)):
         line = call.refused("train", *inputs, "--out", tmp_path / "m.npz")
         assert (
             line == f"corefsample: {empty}: a corpus must have annotated entities to train on, got none in 2 documents"

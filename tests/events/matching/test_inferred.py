@@ -10,7 +10,7 @@ from references import events as er
 from tolerance import plausible_counts
 
 from corefsample import AntecedentDistribution
-from events import load_lexicon, load_rules
+from events import EventCounter, load_lexicon, load_rules
 from events.evidence._document_events import DocumentEvents
 from events.lexicon._lexicon import Lexicon
 from events.matching._matches import InferredDescription
@@ -83,11 +83,10 @@ def test_a_class_noun_stands_for_the_only_name_with_its_probability(lexicon: Lex
         n_hits = [round(share * N_SAMPLES) for share in shares]
         assert plausible_counts(n_hits, N_SAMPLES, [p, of_eln, p + of_eln]).all()
     assert probabilities(evaluated(NAMED, lexicon, "named")).get("FMLN", 0.0) == 0.0
-    events = evaluated(NAMED, lexicon)
-    assert events is not None
-    (number,) = [n for n, key in enumerate(events.keys) if key == ("FMLN",)]
-    assert events.filled(number) == "stands for"
-    assert events.n_named[number] == 0
+    counter = EventCounter(load_rules("attack"), lexicon)
+    counter.update([er.scored(er.json_document("d", DAY.isoformat(), [NAMED]))])
+    for table in (counter.evidence(), counter.events()):
+        assert table.set_index("actor")["filled"]["FMLN"] == "stands for"
 
 
 @pytest.mark.parametrize(

@@ -61,11 +61,6 @@ def score(tmp_path: Path, model_path: Path) -> Score:
     return started
 
 
-@pytest.fixture
-def corpus(tmp_path: Path, documents: list[AnnotatedDocument]) -> Path:
-    return sr.corpus_file(tmp_path / "corpus.conllu", documents)
-
-
 def news_file(path: Path, articles: list[dict[str, Any]]) -> Path:
     path.write_text("".join(json.dumps(article) + "\n" for article in articles), encoding="utf-8")
     return path
@@ -88,26 +83,26 @@ NEWS = [
 
 
 def test_an_annotated_corpus_keeps_its_content(
-    tmp_path: Path, corpus: Path, model: AntecedentModel, score: Score
+    tmp_path: Path, gold: Path, model: AntecedentModel, score: Score
 ) -> None:
-    run = score(corpus, "s.jsonl.gz", min_prob=0.01)
+    run = score(gold, "s.jsonl.gz", min_prob=0.01)
     found = list(cs.read_documents(tmp_path / "s.jsonl.gz"))
-    expected = list(score_documents(model, cs.read_corefud(corpus), min_prob=0.01))
+    expected = list(score_documents(model, cs.read_corefud(gold), min_prob=0.01))
     assert found == expected
-    assert all(a.gold == list(b.entities) for a, b in zip(found, cs.read_corefud(corpus), strict=True))
+    assert all(a.gold == list(b.entities) for a, b in zip(found, cs.read_corefud(gold), strict=True))
     assert all(each.date is not None and "genre" in each.metadata for each in found)
     assert run.n_mentions == sum(each.n_mentions for each in expected)
     assert run.n_candidates == sum(each.antecedents.n_candidates for each in expected)
-    pruned = [score_mentions(model, [d.tokens], [d.mentions], 0.01, None)[0] for d in cs.read_corefud(corpus)]
+    pruned = [score_mentions(model, [d.tokens], [d.mentions], 0.01, None)[0] for d in cs.read_corefud(gold)]
     assert run.dropped_mass == pytest.approx(sum(float(each.dropped_mass.sum()) for each in pruned), rel=1e-12)
     assert run.n_dropped == sum(each.n_dropped for each in pruned) > 0
 
 
-def test_scores_are_recalibrated(tmp_path: Path, corpus: Path, model: AntecedentModel, score: Score) -> None:
+def test_scores_are_recalibrated(tmp_path: Path, gold: Path, model: AntecedentModel, score: Score) -> None:
     record = tmp_path / "r.json"
     record.write_text(json.dumps({"corefsample": "x", "recalibration": {"temperature": 2.0, "new_bias": 0.5}}))
-    score(corpus, recalibration=str(record))
-    for found, document in zip(cs.read_documents(tmp_path / "s.jsonl"), cs.read_corefud(corpus), strict=True):
+    score(gold, recalibration=str(record))
+    for found, document in zip(cs.read_documents(tmp_path / "s.jsonl"), cs.read_corefud(gold), strict=True):
         expected = next(score_documents(model, [document])).antecedents.scores / 2.0 - 0.5
         assert found.antecedents.scores.tolist() == expected.tolist()
 
@@ -200,7 +195,7 @@ def test_a_pipeline_parses_annotated_words(tmp_path: Path, model: AntecedentMode
 
 
 def test_words_need_a_pipeline_and_a_parse_needs_none(
-    tmp_path: Path, corpus: Path, model: AntecedentModel, tiny: str, score: Score
+    tmp_path: Path, gold: Path, model: AntecedentModel, tiny: str, score: Score
 ) -> None:
     unparsed = unparsed_file(tmp_path)
     with error(cs.InputError, place="doc_id 'u_0'", hint="pipeline"):
@@ -208,7 +203,7 @@ def test_words_need_a_pipeline_and_a_parse_needs_none(
     with error(cs.ParameterError, "parses"):
         score(unparsed, pipeline=tiny, parses=2)
     with error(cs.InputError, place="document 1: doc_id 'sim-000000'", hint="pipeline"):
-        score([unparsed, corpus], pipeline=tiny, workers=1)
+        score([unparsed, gold], pipeline=tiny, workers=1)
 
 
 @pytest.mark.parametrize(
@@ -277,8 +272,8 @@ def test_a_pipeline_without_a_parser_is_rejected_first(tmp_path: Path, score: Sc
     assert sorted(path.name for path in tmp_path.iterdir()) == ["blank", "news.jsonl"]
 
 
-def test_scoring_recalibrated_scores_again_forgets_their_recalibration(corpus: Path, score: Score) -> None:
-    first = score(corpus, model=None)
+def test_scoring_recalibrated_scores_again_forgets_their_recalibration(gold: Path, score: Score) -> None:
+    first = score(gold, model=None)
     again = score(first.out, "again.jsonl", model=None)
     assert Path(again.out).read_bytes() == Path(first.out).read_bytes()
     plain = score(first.out, "plain.jsonl", model=None, recalibration="none")
@@ -315,15 +310,15 @@ def test_rejected_documents_are_in_order(tmp_path: Path, documents: list[Annotat
     assert quarantined["scores"] == [[] for _ in documents[1].entities]
 
 
-def test_an_unexpected_error_names_its_document(corpus: Path, monkeypatch: pytest.MonkeyPatch, score: Score) -> None:
+def test_an_unexpected_error_names_its_document(gold: Path, monkeypatch: pytest.MonkeyPatch, score: Score) -> None:
     def broken(*arguments: Any, **keywords: Any) -> None:
         raise RuntimeError("out of luck")
 
     monkeypatch.setattr(AntecedentModel, "score", broken)
     with pytest.raises(RuntimeError) as caught:
-        score(corpus)
+        score(gold)
     (note,) = caught.value.__notes__
-    assert note.startswith(f"while scoring {corpus}: document 1: doc_id ")
+    assert note.startswith(f"while scoring {gold}: document 1: doc_id ")
 
 
 def test_a_worker_with_another_model_is_an_error(model_path: Path, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import dataclasses
 import json
 import math
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from expected_errors import error
 from references import mention_ranking as reference
 
 import corefsample as cs
-from corefsample import ParameterError, ScoredDocument, Tokens
+from corefsample import ParameterError, ScoredDocument, Tokens, read_corefud
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.scorers import load_scorer, score_documents
 from corefsample.scorers.log_linear import _kernels, _training as module
@@ -310,3 +311,10 @@ def test_documents_that_cannot_be_encoded_are_rejected_by_name() -> None:
     document = with_gold(tale(3), tale(3).labels.tolist())
     with pytest.raises(ParameterError, match=r"^doc_id 'tale-3': tokens is required"):
         train([tale(1), dataclasses.replace(document, tokens=None)], **QUICK)
+
+
+def test_a_real_corpus_trains_to_a_sane_likelihood(gum_path: Path) -> None:
+    documents = [*read_corefud(gum_path.parent / "en_gum-ud-dev.conllu.gz")][:7]
+    model = train(documents[:5], held_out=documents[5:], epochs=3, bits=14, orders=1)
+    flat = AntecedentModel(np.zeros(256, np.float32), np.zeros(0, np.uint32), SMALL)
+    assert model.provenance["held_out"]["loss"] < 0.4 * held_out_figures(flat, documents[5:]).loss
