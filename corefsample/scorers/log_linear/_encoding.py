@@ -68,9 +68,9 @@ _BEST = {"best.match": codes.BEST_MATCH, "best.near": codes.BEST_NEAR}
 _ATOMS = {f"{side}.{name}": (side, atom) for side in "ik" for atom, name in enumerate(codes.ATOMS)} | {
     f"pair.{name}": ("pair", atom) for atom, name in enumerate(codes.PAIR_ATOMS) if name != "nothing"
 }
-# Atoms of the mention and of the candidate (n_templates, 4), -1 for none; atoms of the pair, 0 for none, and the
-# factor (n_templates, 3), factors above 1 first; kind of the best match, and start of each hash (n_templates,).
-_Compiled = tuple[Ints32, Ints32, Ints32, Ints32, Words32]
+# Atoms of the mention and of the candidate (n_templates, 4), -1 for none; atoms of the pair (2, n_templates), 0 for
+# none; factors, those above 1 first, kind of the best match, and start of each hash (n_templates,).
+_Compiled = tuple[Ints32, Ints32, Words32, Ints32, Ints32, Words32]
 
 
 @cache
@@ -218,10 +218,10 @@ class TemplateSet:
             _kernels.hash_mentions(doc.atoms, template_atoms, seeds, values)
             return values
 
-        *groups, (new, _, _, best, new_seeds) = self.groups
+        *groups, (new, _, _, _, best, new_seeds) = self.groups
         pronoun, phrase = (
-            Group(hashes(mention, seeds), hashes(candidate, np.zeros_like(seeds)), pair)
-            for mention, candidate, pair, _, seeds in groups
+            Group(hashes(mention, seeds), hashes(candidate, np.zeros_like(seeds)), pair, factor)
+            for mention, candidate, pair, factor, _, seeds in groups
         )
         return Hashed(pronoun, phrase, hashes(new, new_seeds), best)
 
@@ -250,7 +250,8 @@ def _compiled(name: str, lines: Sequence[str]) -> _Compiled:
     seeds = np.array([zlib.crc32(f"{name} {line}".encode()) for line in lines], np.uint32)
     by_factor = np.argsort(factors == 1, kind="stable")
     mention, candidate, pair = (array[by_factor].astype(np.int32) for array in sides.values())
-    return mention, candidate, np.column_stack((pair, factors[by_factor])), best[by_factor], seeds[by_factor]
+    pair_atoms = np.ascontiguousarray(pair.T, np.uint32)
+    return mention, candidate, pair_atoms, factors[by_factor], best[by_factor], seeds[by_factor]
 
 
 def _default_templates() -> TemplateSet:

@@ -11,14 +11,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corefsample._arrays import Floats, Floats32, Ints, Ints32, Words32
+from corefsample._arrays import Floats, Floats32, Ints, Ints8, Ints32, Words, Words32
 from corefsample._jit import inner_kernel, kernel, kernel_in_place
 from corefsample.scorers.log_linear import _feature_codes as codes
 from corefsample.scorers.log_linear._feature_codes import Fact, PairAtom
 from corefsample.scorers.log_linear._mention_kernels import U32, U64, mix
 from corefsample.scorers.log_linear._pair_kernels import Encoded, compare, description_bonus
 
-FACTOR = 2  # column of a template's factor
+Weights = Floats32 | Ints8
 
 
 class Group(NamedTuple):
@@ -26,7 +26,8 @@ class Group(NamedTuple):
 
     mention: Words32
     candidate: Words32
-    pair: Ints32  # (templates, 3): pair atoms, factor (those above 1 come first)
+    pair: Words32  # (2, templates): pair atoms
+    factor: Ints32  # (templates,): those above 1 come first
 
 
 class Hashed(NamedTuple):
@@ -51,24 +52,28 @@ def hash_mentions(atoms: Words32, template_atoms: Ints32, seeds: Words32, hashes
 
 
 @inner_kernel
-def fill_buckets(group: Group, i: int, k: int, pair: Words32, mask: np.uint32, buckets: Words32) -> None:
-    """Fill the bucket of each template for one pair."""
-    mention, candidate, atoms = group.mention[i], group.candidate[k], group.pair
+def fill_buckets(group: Group, i: int, k: int, pair: Words32, mask: np.uint32, buckets: Words) -> None:
+    """Fill the bucket of each template for one pair.
+
+    The first loop looks the pair's atoms up, so that the second one, which looks nothing up, is vectorised.
+    """
+    mention, candidate, firsts, seconds = group.mention[i], group.candidate[k], group.pair[0], group.pair[1]
     for t in range(mention.shape[0]):
-        z = U64(mention[t]) + U64(candidate[t]) * U64(codes.XXH32_PRIMES[0])
-        z += U64(pair[atoms[t, 0]]) * U64(codes.MURMUR3_FACTORS[0])
-        z += U64(pair[atoms[t, 1]]) * U64(codes.MURMUR3_FACTORS[1])
+        buckets[t] = U64(pair[firsts[t]]) * U64(codes.MURMUR3_FACTORS[0])
+        buckets[t] += U64(pair[seconds[t]]) * U64(codes.MURMUR3_FACTORS[1])
+    for t in range(mention.shape[0]):
+        z = buckets[t] + U64(mention[t]) + U64(candidate[t]) * U64(codes.XXH32_PRIMES[0])
         z ^= z >> U64(codes.LOWBIAS32_SHIFTS[0])
         z *= U64(codes.LOWBIAS32_FACTORS[0])
         z ^= z >> U64(codes.LOWBIAS32_SHIFTS[1])
         z *= U64(codes.LOWBIAS32_FACTORS[1])
-        buckets[t] = U32((z ^ (z >> U64(codes.LOWBIAS32_SHIFTS[2]))) & U64(mask))
+        buckets[t] = (z ^ (z >> U64(codes.LOWBIAS32_SHIFTS[2]))) & U64(mask)
 
 
 @inner_kernel
 def most_templates(hashed: Hashed) -> int:
     """Largest number of templates of a group."""
-    n_templates: int = max(hashed.pronoun.pair.shape[0], hashed.phrase.pair.shape[0])
+    n_templates: int = max(hashed.pronoun.factor.shape[0], hashed.phrase.factor.shape[0])
     return n_templates
 
 
@@ -83,24 +88,33 @@ def new_bucket(code: np.uint32, kind: int, best: int, near: int, mask: np.uint32
 
 
 @inner_kernel
-def summed(weights: Floats32, buckets: Words32, pair: Ints32) -> float:
+def weight_of(weights: Weights, scale: np.float32, b: int | np.uint32) -> float:
+    """Weight of a bucket: its entry in the table times the scale.
+
+    Integers, on the grid of model files, make a table that is small enough for a processor's cache.
+    """
+    return float(np.float32(weights[b]) * scale)
+
+
+@inner_kernel
+def summed(weights: Weights, scale: np.float32, buckets: Words, factor: Ints32) -> float:
     """Sum of the weights in the buckets times their factors, which are above 1 in the first templates only.
 
     Four sums at a time, since each addition waits for the one before it.
     """
-    n_templates = pair.shape[0]
+    n_templates = factor.shape[0]
     fourth = n_templates // 4
     s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
     for t in range(fourth):
-        s0 += float(weights[buckets[4 * t]])
-        s1 += float(weights[buckets[4 * t + 1]])
-        s2 += float(weights[buckets[4 * t + 2]])
-        s3 += float(weights[buckets[4 * t + 3]])
+        s0 += weight_of(weights, scale, buckets[4 * t])
+        s1 += weight_of(weights, scale, buckets[4 * t + 1])
+        s2 += weight_of(weights, scale, buckets[4 * t + 2])
+        s3 += weight_of(weights, scale, buckets[4 * t + 3])
     for t in range(4 * fourth, n_templates):
-        s0 += float(weights[buckets[t]])
+        s0 += weight_of(weights, scale, buckets[t])
     t = 0
-    while t < n_templates and pair[t, FACTOR] != 1:
-        s1 += float(weights[buckets[t]]) * (pair[t, FACTOR] - 1)
+    while t < n_templates and factor[t] != 1:
+        s1 += weight_of(weights, scale, buckets[t]) * (factor[t] - 1)
         t += 1
     return (s0 + s1) + (s2 + s3)
 
@@ -110,9 +124,10 @@ def score_row(
     doc: Encoded,
     hashed: Hashed,
     i: int,
-    weights: Floats32,
+    weights: Weights,
+    scale: np.float32,
     row: Floats,
-    buckets: Words32,
+    buckets: Words,
     pair: Words32,
     between: Ints32,
     best: Ints32,
@@ -132,13 +147,14 @@ def score_row(
         if level > best[0]:
             best[0], best[1] = level, pair[PairAtom.SENTENCES]
         fill_buckets(group, i, k, pair, mask, buckets)
-        row[k] = summed(weights, buckets, group.pair) - codes.CLASH_PENALTY * pair[PairAtom.CLASH]
+        row[k] = summed(weights, scale, buckets, group.factor) - codes.CLASH_PENALTY * pair[PairAtom.CLASH]
         if with_bonus:
             row[k] += description_bonus(doc, i, k, pair[PairAtom.DESCRIBED])
             row[k] += codes.GOVERNOR_BONUSES[pair[PairAtom.RAISED]]
     score = 0.0
     for t in range(hashed.new.shape[1]):
-        score += float(weights[new_bucket(hashed.new[i, t], hashed.new_best[t], best[0], best[1], mask)])
+        bucket = new_bucket(hashed.new[i, t], hashed.new_best[t], best[0], best[1], mask)
+        score += weight_of(weights, scale, bucket)
     return score
 
 
@@ -148,22 +164,23 @@ def score_all(
 ) -> None:
     """Fill the scores of all pairs, those of NEW (n,), and each mention's best match (n, 2)."""
     n = doc.mentions.shape[0]
-    buckets = np.empty(most_templates(hashed), np.uint32)
-    pair, between = np.zeros(len(PairAtom), np.uint32), np.empty(3, np.int32)
+    buckets = np.empty(most_templates(hashed), np.uint64)
+    pair, between, scale = np.zeros(len(PairAtom), np.uint32), np.empty(3, np.int32), np.float32(1.0)
     for i in range(n):
         start = i * (i - 1) // 2
         row = scores[start : start + i]
-        new_scores[i] = score_row(doc, hashed, i, weights, row, buckets, pair, between, best[i], False)
+        new_scores[i] = score_row(doc, hashed, i, weights, scale, row, buckets, pair, between, best[i], False)
 
 
 @kernel_in_place
 def score_kept(
     doc: Encoded,
     hashed: Hashed,
-    weights: Floats32,
+    weights: Weights,
+    scale: np.float32,
     min_prob: float,
     row: Floats,
-    buckets: Words32,
+    buckets: Words,
     pair: Words32,
     between: Ints32,
     best: Ints32,
@@ -183,7 +200,7 @@ def score_kept(
     for i in range(first, n):
         if n_kept + i > candidates.shape[0]:
             return i
-        new = score_row(doc, hashed, i, weights, row, buckets, pair, between, best, True)
+        new = score_row(doc, hashed, i, weights, scale, row, buckets, pair, between, best, True)
         largest = 0.0
         for k in range(i):
             row[k] -= new
@@ -218,7 +235,7 @@ def add_to_weights(
     n = doc.mentions.shape[0]
     mask = U32(gradient.shape[0] - 1)
     pair, between = np.zeros(len(PairAtom), np.uint32), np.zeros(3, np.int32)
-    buckets = np.empty(most_templates(hashed), np.uint32)
+    buckets = np.empty(most_templates(hashed), np.uint64)
     for i in range(n):
         start = i * (i - 1) // 2
         between[0], between[1], between[2] = 0, 0, 0
@@ -229,8 +246,8 @@ def add_to_weights(
             if abs(slope) < floor:
                 continue
             fill_buckets(group, i, k, pair, mask, buckets)
-            for t in range(group.pair.shape[0]):
-                gradient[buckets[t]] += np.float32(slope * group.pair[t, FACTOR])
+            for t in range(group.factor.shape[0]):
+                gradient[buckets[t]] += np.float32(slope * group.factor[t])
         for t in range(hashed.new.shape[1]):
             b = new_bucket(hashed.new[i, t], hashed.new_best[t], best[i, 0], best[i, 1], mask)
             gradient[b] += np.float32(new_slopes[i])

@@ -90,6 +90,8 @@ class AntecedentModel:
     templates: TemplateSet
     provenance: Mapping[str, Any] = field(default_factory=dict)
     language: Language = field(default_factory=partial(load_language, ENGLISH))
+    # Weights as kernels read them, and their scale: on the grid of model files if they are on it, a fourth as large.
+    _table: tuple[_kernels.Weights, np.float32] = field(init=False)
 
     def __post_init__(self) -> None:
         weights, words = self.weights, self.vocabulary
@@ -99,6 +101,10 @@ class AntecedentModel:
         if falls.size:
             later, before = words[falls[0] + 1], words[falls[0]]
             raise ParameterError(f"must ascend, got {later} after {before}", parameter="vocabulary")
+        steps, scale = on_grid(weights)
+        is_on_grid = np.array_equal(steps.astype(np.float32) * np.float32(scale), weights)
+        table = (steps, np.float32(scale)) if is_on_grid else (weights, np.float32(1.0))
+        object.__setattr__(self, "_table", table)
         weights.flags.writeable = words.flags.writeable = False
 
     def __repr__(self) -> str:
@@ -154,9 +160,9 @@ class AntecedentModel:
         n = len(doc.mentions)
         indptr, dropped = np.zeros(n + 1, np.int64), np.zeros(n)
         hashed = self.templates.hashed(doc)
-        buckets = np.empty(max(len(hashed.pronoun.pair), len(hashed.phrase.pair)), np.uint32)
+        buckets = np.empty(max(len(hashed.pronoun.factor), len(hashed.phrase.factor)), np.uint64)
         pair, between, best = np.zeros(len(codes.PairAtom), np.uint32), np.empty(3, np.int32), np.empty(2, np.int32)
-        inputs = doc, hashed, self.weights, float(min_prob), np.empty(n), buckets, pair, between, best
+        inputs = doc, hashed, *self._table, float(min_prob), np.empty(n), buckets, pair, between, best
         candidates, scores = np.empty(_ROOM * n, np.int32), np.empty(_ROOM * n)
         first = 0
         while (first := _kernels.score_kept(*inputs, first, indptr, dropped, candidates, scores)) < n:
