@@ -45,13 +45,20 @@ class SummaryInput:
         Distribution over antecedents; None if only samples are available.
     samples
         Samples of clusterings; None if only the distribution is available.
+    singletons
+        Whether entities of one mention count in the losses of scores.
     """
 
     def __init__(
-        self, antecedents: AntecedentDistribution | None, samples: clusterings.ClusteringSamples | None
+        self,
+        antecedents: AntecedentDistribution | None,
+        samples: clusterings.ClusteringSamples | None,
+        *,
+        singletons: bool = True,
     ) -> None:
         self.antecedents = antecedents
         self.samples = samples
+        self.singletons = singletons
 
     @property
     def n_mentions(self) -> int:
@@ -69,7 +76,8 @@ class SummaryInput:
         """Input with every tenth sample, or with all samples if they are fewer than 500."""
         if self.drawn.n_samples < _FEWEST_THINNED:
             return self
-        return SummaryInput(self.antecedents, clusterings.ClusteringSamples(self.drawn.labels[::_THINNING], 0, ""))
+        few = clusterings.ClusteringSamples(self.drawn.labels[::_THINNING], 0, "")
+        return SummaryInput(self.antecedents, few, singletons=self.singletons)
 
     @cached_property
     def rows(self) -> Ints32:
@@ -179,6 +187,7 @@ def expected_loss(
     *,
     loss: Loss = "vi",
     split_cost: float = 1.0,
+    singletons: bool = True,
     samples: Samples | None = None,
 ) -> ExpectedLoss:
     """Expected loss of a clustering that stands for the posterior.
@@ -192,11 +201,13 @@ def expected_loss(
     loss
         Loss of a clustering, given the true one. "vi" (the default): variation of information, in nats. "binder":
         2 / n_mentions**2 times the cost of the wrong pairs. "vi-bound": the lower bound of the expected VI from link
-        marginals, without the term that is the same for all clusterings; it can be negative. "b3", "lea": 1 - F1,
-        singletons counted. "conll": 1 - mean F1 of MUC, B3 and CEAFe.
+        marginals, without the term that is the same for all clusterings; it can be negative. "b3", "lea": 1 - F1.
+        "conll": 1 - mean F1 of MUC, B3 and CEAFe.
     split_cost
         Cost of separating mentions that corefer, in [0, 2], for "binder", "vi" and "vi-bound"; that of joining others
         is 2 - split_cost. For VI, the two are the weights of H(clustering | sample) and H(sample | clustering).
+    singletons
+        Whether entities of one mention count; for "b3", "lea" and "conll".
     samples
         Samples of the distribution. By default, 1,000 are drawn where the loss needs them, with seed 0.
 
@@ -208,8 +219,8 @@ def expected_loss(
     Raises
     ------
     ParameterError
-        If labels are not n_mentions whole numbers, `loss` is unknown, `split_cost` is outside [0, 2], or samples have
-        another number of mentions than the distribution.
+        If labels are not n_mentions whole numbers, `loss` is unknown, `split_cost` is outside [0, 2], singletons are
+        left out of a loss that is no score, or samples have another number of mentions than the distribution.
 
     References
     ----------
@@ -222,19 +233,25 @@ def expected_loss(
     >>> expected_loss(even, [0, 0], loss="binder").value  # 2 / 4 of one pair that is wrong with 1/2
     0.25
     """
-    source = _input_for(posterior, samples, loss, split_cost)
+    source = _input_for(posterior, samples, loss, split_cost, singletons)
     return loss_under(source, clusterings.canonical_labels(labels, n_mentions=source.n_mentions), loss, split_cost)
 
 
 def _input_for(
-    posterior: AntecedentDistribution | Samples, samples: Samples | None, loss: Loss, split_cost: float
+    posterior: AntecedentDistribution | Samples,
+    samples: Samples | None,
+    loss: Loss,
+    split_cost: float,
+    singletons: bool,
 ) -> SummaryInput:
-    """Input that a loss needs; raises if the loss is unknown, or `split_cost` is not in [0, 2] or not for this loss."""
+    """Input that a loss needs; raises if it is unknown, or another option is out of range or not for this loss."""
     _checks.choice("loss", loss, LOSSES)
     _checks.at_least_zero("split_cost", split_cost)
     _checks.require("split_cost", split_cost <= 2.0, "must lie in [0, 2]", repr(split_cost))
     _checks.require("split_cost", split_cost == 1.0 or loss not in SCORES, f"must be 1 for {loss}", repr(split_cost))
-    return summary_input(posterior, samples, draw=loss not in MARGINAL)
+    _checks.require("singletons", singletons or loss in SCORES, f"must be True for {loss}", "False")
+    source = summary_input(posterior, samples, draw=loss not in MARGINAL)
+    return SummaryInput(source.antecedents, source.samples, singletons=singletons)
 
 
 def loss_under(source: SummaryInput, labels: Ints32, loss: Loss, split_cost: float) -> ExpectedLoss:
@@ -266,7 +283,8 @@ def losses_by_sample(source: SummaryInput, labels: Ints32, loss: Loss, split_cos
             _checks.whole("samples.n_samples", n_samples, 2)
         if n_samples == 1:  # a posterior of scores needs two samples
             samples = clusterings.ClusteringSamples(np.repeat(samples.labels, 2, axis=0), 0, "")
-        return 1.0 - metric_posterior(labels, samples, metric=loss).values[:n_samples]
+        posterior = metric_posterior(labels, samples, metric=loss, singletons=source.singletons)
+        return 1.0 - posterior.values[:n_samples]
     row = labels[None]
     sums = cell_sums(row, source.rows), cell_sums(row, row), source.own_sums
     return losses_of_sums(*sums, labels.shape[0], loss, split_cost)
@@ -361,6 +379,7 @@ def point_estimate(
     *,
     loss: Loss = "vi",
     split_cost: float = 1.0,
+    singletons: bool = True,
     samples: Samples | None = None,
 ) -> PointEstimate:
     """Search for the clustering with the smallest expected loss.
@@ -374,8 +393,9 @@ def point_estimate(
     ----------
     posterior
         A distribution, or samples: `ClusteringSamples`, or an int array of shape (n_samples, n_mentions).
-    loss, split_cost, samples
-        Loss, its cost of separating mentions that corefer, and samples of the distribution: see `expected_loss`.
+    loss, split_cost, singletons, samples
+        Loss, its cost of separating mentions that corefer, whether entities of one mention count, and samples of the
+        distribution: see `expected_loss`.
 
     Returns
     -------
@@ -385,8 +405,8 @@ def point_estimate(
     Raises
     ------
     ParameterError
-        If `loss` is unknown, `split_cost` is outside [0, 2], or samples have another number of mentions than the
-        distribution.
+        If `loss` is unknown, `split_cost` is outside [0, 2], singletons are left out of a loss that is no score, or
+        samples have another number of mentions than the distribution.
 
     References
     ----------
@@ -399,7 +419,7 @@ def point_estimate(
     >>> point_estimate(links, loss="binder").labels
     array([0, 0, 2], dtype=int32)
     """
-    return estimate_of(_input_for(posterior, samples, loss, split_cost), loss, split_cost)
+    return estimate_of(_input_for(posterior, samples, loss, split_cost, singletons), loss, split_cost)
 
 
 def estimate_of(source: SummaryInput, loss: Loss, split_cost: float = 1.0) -> PointEstimate:

@@ -42,7 +42,7 @@ class EvaluateOptions(shared.Seed):
         Count entities of one mention; otherwise, they are removed from SYSTEM and from GOLD.
     clustering
         Entities of a SYSTEM with scores. map: those of the likeliest antecedents; sample: one sampled clustering; other
-        names: those with the smallest expected loss of that name. conll has 2.2 points of CoNLL more than map on GUM
+        names: those with the smallest expected loss of that name. conll has 1.8 points of CoNLL more than map on GUM
         without singletons.
     against
         File of a second system on the same documents, to which SYSTEM is compared. [default: none]

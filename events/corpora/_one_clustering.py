@@ -18,7 +18,7 @@ from corefsample.formats.scored._writing import QuarantineFile
 from corefsample.metrics._metric_counts import n_repeated_spans, reading_order, spans_paired_by_head
 from corefsample.metrics._scores import ClusteringScores, ScoreSamples, clustering_scores, metric_posterior
 from corefsample.summaries import point_estimate
-from corefsample.summaries._expected_losses import LOSSES, MARGINAL
+from corefsample.summaries._expected_losses import LOSSES, MARGINAL, SCORES
 from events._options import Progress
 from events.corpora._document_inputs import ANNOTATED, DocumentInputs, output_kind, reject
 
@@ -83,7 +83,7 @@ def write_annotated(
             document: Any = item.document
             try:
                 if isinstance(document, ScoredDocument):
-                    document = _annotated(document, clustering, seed)
+                    document = _annotated(document, clustering, seed, singletons=singletons)
                     skipped.update(document.skipped)
             except ParameterError as error:
                 reject(item.rejected(error), on_rejected)
@@ -103,23 +103,29 @@ def write_annotated(
     return written.n_documents, skipped + documents.skipped, written.left_out
 
 
-def labels_of(document: ScoredDocument, clustering: str, seed: int) -> Ints32:
-    """Labels of one clustering of a scored document: "map", "sample", or the smallest expected loss of this name."""
+def labels_of(document: ScoredDocument, clustering: str, seed: int, *, singletons: bool) -> Ints32:
+    """Labels of one clustering of a scored document: "map", "sample", or the smallest expected loss of this name.
+
+    Losses that are scores are those with or without entities of one mention.
+    """
     if clustering == "map":
         return map_clustering(document.antecedents)
     if clustering in LOSSES:
         loss: Any = clustering
         needed = loss not in MARGINAL
         samples = sample_clusterings(document.antecedents, seed=seed, doc_id=document.doc_id) if needed else None
-        return point_estimate(document.antecedents, loss=loss, samples=samples).labels
+        counted = singletons or loss not in SCORES
+        return point_estimate(document.antecedents, loss=loss, singletons=counted, samples=samples).labels
     labels: Ints32 = sample_clusterings(document.antecedents, n_samples=1, seed=seed, doc_id=document.doc_id).labels[0]
     return labels
 
 
-def _annotated(document: ScoredDocument, clustering: str | None, seed: int) -> AnnotatedDocument:
+def _annotated(document: ScoredDocument, clustering: str | None, seed: int, *, singletons: bool) -> AnnotatedDocument:
     """Annotate a scored document with the entities of a clustering, by default with its gold entities."""
     if clustering not in (None, "gold"):
-        return AnnotatedDocument.from_scored(document, labels_of(document, str(clustering), seed))
+        return AnnotatedDocument.from_scored(
+            document, labels_of(document, str(clustering), seed, singletons=singletons)
+        )
     if document.gold is None:
         hint = ParameterHint("clustering", "can be map or sample")
         raise ParameterError("gold is required to write gold entities", hint=hint)
@@ -218,7 +224,7 @@ class SystemScores:
             _require_same_words(document, gold_tokens, item.source)
             drawn, mentions = None, document.mentions
             if isinstance(document, ScoredDocument):  # the entities differ by sample, so mentions stay in their order
-                labels: Any = labels_of(document, clustering, seed)
+                labels: Any = labels_of(document, clustering, seed, singletons=singletons)
                 if n_samples:
                     drawn = sample_clusterings(
                         document.antecedents, n_samples=n_samples, seed=seed, doc_id=document.doc_id

@@ -28,8 +28,8 @@ def entropies(estimate: Labels, truth: Labels) -> tuple[float, float, float]:
     return entropy(list(zip(estimate, truth, strict=True))), entropy(estimate), entropy(truth)
 
 
-def loss(name: str, estimate: Labels, truth: Labels, split_cost: float = 1.0) -> float:
-    """Loss of an estimate, as its name says."""
+def loss(name: str, estimate: Labels, truth: Labels, split_cost: float = 1.0, *, singletons: bool = True) -> float:
+    """Loss of an estimate, as its name says; scores with or without entities of one mention."""
     n, merge_cost = len(truth), 2.0 - split_cost
     if name == "binder":
         split, merged = wrong_pairs(estimate, truth)
@@ -37,11 +37,15 @@ def loss(name: str, estimate: Labels, truth: Labels, split_cost: float = 1.0) ->
     if name == "vi":
         joint, of_estimate, of_truth = entropies(estimate, truth)
         return split_cost * (joint - of_truth) + merge_cost * (joint - of_estimate)
-    scores = metrics.scores(metrics.clusters(truth), metrics.clusters(estimate))
+    entities = [metrics.clusters(labels) for labels in (truth, estimate)]
+    scores = metrics.scores(*(entities if singletons else map(metrics.without_singletons, entities)))
     if name == "conll":
         return 1.0 - float(sum(scores[metric][2] for metric in ("muc", "b3", "ceafe"))) / 3.0
     return 1.0 - float(scores[name][2])
 
 
-def expected_loss(name: str, estimate: Labels, samples: Sequence[Labels], split_cost: float = 1.0) -> float:
-    return math.fsum(loss(name, estimate, sample, split_cost) for sample in samples) / len(samples)
+def expected_loss(
+    name: str, estimate: Labels, samples: Sequence[Labels], split_cost: float = 1.0, *, singletons: bool = True
+) -> float:
+    losses = (loss(name, estimate, sample, split_cost, singletons=singletons) for sample in samples)
+    return math.fsum(losses) / len(samples)

@@ -2,6 +2,7 @@
 
 import itertools
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -59,22 +60,28 @@ def random_conflict(rng: np.random.Generator) -> Conflict:
     return Conflict(antecedents, scores, list(itertools.combinations(names, 2)))
 
 
-def test_samples_have_the_distribution_of_the_enumeration() -> None:
-    """500 documents: each clustering's count by binomial tails, which share the error of one in a million."""
-    rng = np.random.default_rng(1)
-    n_samples = 1000
-    counts, probs, ways = list[int](), list[float](), Counter[str]()
-    for seed in range(500):
-        conflict = random_conflict(rng)
-        samples, expected = conflict.samples(n_samples, seed), conflict.enumerated()
-        drawn = Counter(map(tuple, samples.labels.tolist()))
+def methods_of(cases: Iterable[tuple[ClusteringSamples, references.ClusteringProbs]], n_samples: int) -> Counter[str]:
+    """Methods of samples whose first mentions have the enumerated distributions.
+
+    The count of each clustering is tested by binomial tails, which share the error of one in a million.
+    """
+    counts, probs, methods = list[int](), list[float](), Counter[str]()
+    for samples, expected in cases:
+        drawn = Counter(map(tuple, samples.labels[:, : len(next(iter(expected)))].tolist()))
         assert set(drawn) <= set(expected)
         counts += [drawn[labels] for labels in expected]
         probs += expected.values()
-        ways[samples.conditioned.method if samples.conditioned else ""] += 1
+        methods[samples.conditioned.method if samples.conditioned else ""] += 1
     assert plausible_counts(counts, n_samples, probs).all()
-    assert ways["drawn again"] > 390
-    assert not ways["chain"] + ways["unsettled chain"]
+    return methods
+
+
+def test_samples_have_the_distribution_of_the_enumeration() -> None:
+    rng = np.random.default_rng(1)
+    conflicts = (random_conflict(rng) for _ in range(500))
+    methods = methods_of(((each.samples(1000, seed), each.enumerated()) for seed, each in enumerate(conflicts)), 1000)
+    assert methods["drawn again"] > 390
+    assert not methods["chain"] + methods["unsettled chain"]
 
 
 def test_eight_names_that_claim_one_mention_get_it_equally_often() -> None:
@@ -210,19 +217,9 @@ def test_a_hard_part_does_not_make_an_easy_part_wrong(monkeypatch: pytest.Monkey
     """100 documents with a part of at most six mentions, which are enumerated, and a part that no draw can settle."""
     monkeypatch.setattr(_conditioning, "_MOST_TRIES", 3000)
     rng = np.random.default_rng(5)
-    n_samples = 300
-    counts, probs, methods = list[int](), list[float](), Counter[str]()
-    for seed in range(100):
-        easy = random_conflict(rng)
-        samples, expected = beside(easy, tangled(30, seed)).samples(n_samples, seed), easy.enumerated()
-        drawn = Counter(map(tuple, samples.labels[:, : len(easy.antecedents)].tolist()))
-        assert set(drawn) <= set(expected)
-        counts += [drawn[labels] for labels in expected]
-        probs += expected.values()
-        assert samples.conditioned is not None
-        methods[samples.conditioned.method] += 1
-    assert plausible_counts(counts, n_samples, probs).all()
-    assert methods["unsettled chain"] > 10
+    parts = ((random_conflict(rng), tangled(30, seed)) for seed in range(100))
+    cases = ((beside(*both).samples(300, seed), both[0].enumerated()) for seed, both in enumerate(parts))
+    assert methods_of(cases, 300)["unsettled chain"] > 10
 
 
 def test_two_names_and_three_names_claim_a_pronoun_beside_many_others(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,12 +27,13 @@ def random_samples(seed: int, n_mentions: int, n_samples: int) -> np.ndarray:
 
 
 @settings(max_examples=40)
-@given(st.integers(0, 10**6), st.integers(1, 7), st.sampled_from(SAMPLED))
-def test_an_expected_loss_is_the_mean_over_the_samples(seed: int, n: int, loss: str) -> None:
-    samples = random_samples(seed, n, 6)
+@given(st.integers(0, 10**6), st.integers(1, 7), st.sampled_from(SAMPLED), st.booleans())
+def test_an_expected_loss_is_the_mean_over_the_samples(seed: int, n: int, loss: str, singletons: bool) -> None:
+    samples, counted = random_samples(seed, n, 6), {"singletons": singletons or loss not in expected_losses.SCORES}
     estimate = samples[0]
-    found = expected_loss(samples, estimate, loss=loss)
-    assert found.value == pytest.approx(summaries.expected_loss(loss, estimate, samples.tolist()), abs=1e-12)
+    found = expected_loss(samples, estimate, loss=loss, **counted)
+    expected = summaries.expected_loss(loss, estimate, samples.tolist(), **counted)
+    assert found.value == pytest.approx(expected, abs=1e-12)
     assert found.n_samples == 6
 
 
@@ -128,14 +129,15 @@ def test_an_estimate_is_at_least_as_good_as_the_likeliest_antecedents() -> None:
         assert estimate.expected_loss <= usual.value + 1e-12
 
 
+@pytest.mark.parametrize("singletons", [True, False])
 @pytest.mark.parametrize("loss", expected_losses.SCORES)
-def test_the_best_start_is_not_dropped_after_a_few_samples(loss: expected_losses.ScoreName) -> None:
-    samples = random_samples(8, 12, 600)
-    source = expected_losses.summary_input(samples)
+def test_the_best_start_is_not_dropped_after_a_few_samples(loss: expected_losses.ScoreName, singletons: bool) -> None:
+    samples = random_samples(8 if singletons else 46, 12, 600)
+    source = expected_losses.SummaryInput(None, expected_losses.summary_input(samples).samples, singletons=singletons)
     least = min(
         expected_losses.loss_under(source, labels, loss, 1.0).value for labels in expected_losses.starts(source)
     )
-    assert point_estimate(samples, loss=loss).expected_loss <= least + 1e-12
+    assert point_estimate(samples, loss=loss, singletons=singletons).expected_loss <= least + 1e-12
 
 
 def test_a_distribution_and_samples_of_it_agree_on_the_loss() -> None:
@@ -191,6 +193,7 @@ TWO = AntecedentDistribution.from_lists([[], [0]], [[], [0.0]])
         ("labels", lambda: expected_loss(SAMPLES, [0, 0, 0])),
         ("split_cost", lambda: point_estimate(SAMPLES, split_cost=3.0)),
         ("split_cost", lambda: point_estimate(SAMPLES, loss="b3", split_cost=0.5)),
+        ("singletons", lambda: point_estimate(SAMPLES, singletons=False)),
         ("samples", lambda: point_estimate(TWO, samples=SAMPLES)),
         ("samples", lambda: point_estimate(SAMPLES, samples=SAMPLES)),
         ("posterior", lambda: point_estimate(SAMPLES.astype(float))),
