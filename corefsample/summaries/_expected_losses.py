@@ -207,7 +207,7 @@ def expected_loss(
         Cost of separating mentions that corefer, in [0, 2], for "binder", "vi" and "vi-bound"; that of joining others
         is 2 - split_cost. For VI, the two are the weights of H(clustering | sample) and H(sample | clustering).
     singletons
-        Whether entities of one mention count; for "b3", "lea" and "conll".
+        True (the default) if entities of one mention count; False is for "b3", "lea" and "conll".
     samples
         Samples of the distribution. By default, 1,000 are drawn where the loss needs them, with seed 0.
 
