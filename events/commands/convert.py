@@ -37,7 +37,7 @@ class ConvertOptions(shared.Seed, shared.Overwrite, shared.OnError):
     seed
         Seed of the samples.
     singletons
-        Write entities of one mention.
+        Write entities of one mention, and count them in a loss that is a score.
     """
 
     clustering: Literal["gold", shared.Clustering] | None = None

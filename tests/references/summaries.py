@@ -44,8 +44,5 @@ def loss(name: str, estimate: Labels, truth: Labels, split_cost: float = 1.0, *,
     return 1.0 - float(scores[name][2])
 
 
-def expected_loss(
-    name: str, estimate: Labels, samples: Sequence[Labels], split_cost: float = 1.0, *, singletons: bool = True
-) -> float:
-    losses = (loss(name, estimate, sample, split_cost, singletons=singletons) for sample in samples)
-    return math.fsum(losses) / len(samples)
+def expected_loss(name: str, estimate: Labels, samples: Sequence[Labels], *cost: float, **counted: bool) -> float:
+    return math.fsum(loss(name, estimate, sample, *cost, **counted) for sample in samples) / len(samples)

@@ -78,7 +78,8 @@ class AntecedentModel:
     Raises
     ------
     ParameterError
-        On construction, if the number of weights is not a power of two, or the vocabulary does not ascend.
+        On construction, if the number of weights is not a power of two, one is not finite, or the vocabulary does not
+        ascend.
 
     References
     ----------
@@ -101,8 +102,10 @@ class AntecedentModel:
         if falls.size:
             later, before = words[falls[0] + 1], words[falls[0]]
             raise ParameterError(f"must ascend, got {later} after {before}", parameter="vocabulary")
+        infinite = weights[~np.isfinite(weights)]
+        _checks.require("weights", not infinite.size, "must be finite", infinite[:1])
         steps, scale = on_grid(weights)
-        is_on_grid = np.array_equal(steps.astype(np.float32) * np.float32(scale), weights)
+        is_on_grid = np.array_equal(_weights_of(steps, scale), weights)
         table = (steps, np.float32(scale)) if is_on_grid else (weights, np.float32(1.0))
         object.__setattr__(self, "_table", table)
         weights.flags.writeable = words.flags.writeable = False
@@ -224,14 +227,17 @@ def on_grid(weights: Floats32) -> tuple[Ints8, float]:
     for scale in (largest, np.nextafter(largest, np.float32(0.0)), np.nextafter(largest, np.float32(np.inf)), largest):
         if scale > 0 and np.isfinite(scale):
             steps: Ints8 = np.clip(np.rint(weights / scale), -_STEPS, _STEPS).astype(np.int8)
-            if np.array_equal(steps.astype(np.float32) * scale, weights):
+            if np.array_equal(_weights_of(steps, scale), weights):
                 break
     return steps, float(scale)
 
 
 def rounded(weights: Floats32) -> Floats32:
     """Weights as a model file gives them back."""
-    steps, scale = on_grid(weights)
+    return _weights_of(*on_grid(weights))
+
+
+def _weights_of(steps: Ints8, scale: float | np.float32) -> Floats32:
     return steps.astype(np.float32) * np.float32(scale)
 
 
@@ -313,5 +319,4 @@ def _model(text: bytes, weights: Ints8, vocabulary: Words32) -> AntecedentModel:
         templates = TemplateSet(**fields.templates)
     except (msgspec.ValidationError, TypeError) as error:
         raise InputError(f"header.json must be that of a model, got: {one_line(error)}") from None
-    wide = weights.astype(np.float32) * np.float32(fields.scale)
-    return AntecedentModel(wide, vocabulary, templates, fields.provenance, language)
+    return AntecedentModel(_weights_of(weights, fields.scale), vocabulary, templates, fields.provenance, language)

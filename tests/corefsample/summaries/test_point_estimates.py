@@ -134,9 +134,8 @@ def test_an_estimate_is_at_least_as_good_as_the_likeliest_antecedents() -> None:
 def test_the_best_start_is_not_dropped_after_a_few_samples(loss: expected_losses.ScoreName, singletons: bool) -> None:
     samples = random_samples(8 if singletons else 46, 12, 600)
     source = expected_losses.SummaryInput(None, expected_losses.summary_input(samples).samples, singletons=singletons)
-    least = min(
-        expected_losses.loss_under(source, labels, loss, 1.0).value for labels in expected_losses.starts(source)
-    )
+    starts = expected_losses.starts(source)
+    least = min(expected_losses.loss_under(source, labels, loss, 1.0).value for labels in starts)
     assert point_estimate(samples, loss=loss, singletons=singletons).expected_loss <= least + 1e-12
 
 

@@ -81,15 +81,18 @@ def test_gold_entities_are_written(
     assert [d.date for d in found] == [d.date for d in documents]
 
 
-@pytest.mark.parametrize("clustering", ["map", "vi"])
+@pytest.mark.parametrize("clustering", ["map", "binder", "vi", "conll"])
 def test_other_clusters_are_written(tmp_path: Path, scored_file: Path, scored: Any, clustering: Any) -> None:
-    run_convert(scored_file, tmp_path / "other.conllu", ConvertOptions(clustering=clustering))
+    singletons = clustering != "conll"
+    run_convert(scored_file, tmp_path / "other.conllu", ConvertOptions(clustering=clustering, singletons=singletons))
     for found, document in zip(cs.read_corefud(tmp_path / "other.conllu"), scored, strict=True):
         labels = cs.map_clustering(document.antecedents)
         if clustering != "map":
-            samples = cs.sample_clusterings(document.antecedents, doc_id=document.doc_id)
-            labels = point_estimate(document.antecedents, loss=clustering, samples=samples).labels
-        assert found.labels.tolist() == first_of_label(labels)
+            drawn = cs.sample_clusterings(document.antecedents, doc_id=document.doc_id)
+            options: Any = {"samples": None if clustering == "binder" else drawn, "singletons": singletons}
+            labels = point_estimate(document.antecedents, loss=clustering, **options).labels
+        kept = [label for label in labels if singletons or sum(labels == label) > 1]
+        assert found.labels.tolist() == first_of_label(kept)
 
 
 def test_progress_counts_documents(tmp_path: Path, scored_file: Path) -> None:

@@ -28,7 +28,7 @@ from corefsample.scorers._loading import scorer_file
 from corefsample.scorers._scoring import ScoringTally, score_mentions
 from corefsample.scorers.log_linear import _feature_codes as codes, _kernels
 from corefsample.scorers.log_linear._encoding import DEFAULT_TEMPLATES, TemplateSet
-from corefsample.scorers.log_linear._model import AntecedentModel
+from corefsample.scorers.log_linear._model import AntecedentModel, rounded
 from corefsample.scorers.protocol import MIN_PROB, data_file
 from corefsample.syntax._mentions import cannot_link_pairs, mentions_from_parse
 
@@ -41,7 +41,7 @@ SMALL = TemplateSet(
 
 def model(templates: TemplateSet = SMALL, *, bits: int = 8, scale: float = 0.7, seed: int = 0) -> AntecedentModel:
     weights = np.random.default_rng(seed).normal(0.0, scale, 1 << bits).astype(np.float32)
-    return AntecedentModel(weights, vocabulary_hashes(), templates)
+    return AntecedentModel(weights if seed else rounded(weights), vocabulary_hashes(), templates)
 
 
 def pruned(scorer: AntecedentScorer, tokens: Tokens, spans: npt.ArrayLike, **options: Any) -> Pruned:
@@ -129,13 +129,13 @@ def test_scores_are_sums_of_the_weights_at_each_templates_hash(text: strategies.
 
 @pytest.mark.kernels
 @settings(max_examples=40)
-@given(strategies.texts(), st.sampled_from([0.0, 1e-4, 0.05, 0.2, 0.6]))
+@given(strategies.texts(), st.sampled_from([0.0, 1e-4, 0.05, 0.2, 0.6]), st.sampled_from([model(), model(seed=1)]))
 def test_candidates_have_scores_relative_to_new_and_dropped_ones_are_counted(
-    text: strategies.Text, min_prob: float
+    text: strategies.Text, min_prob: float, scorer: AntecedentModel
 ) -> None:
     tokens, spans = text
-    scores, new_scores = expected(model(), tokens, spans)
-    scored = pruned(model(), tokens, array(spans), min_prob=min_prob)
+    scores, new_scores = expected(scorer, tokens, spans)
+    scored = pruned(scorer, tokens, array(spans), min_prob=min_prob)
     remaining, n_dropped = scored.distribution, 0
     for i, pmf in enumerate(reference.distributions(scores, new_scores)):
         # A probability that equals the bound up to rounding may fall on either side.
@@ -200,7 +200,12 @@ def test_mentions_nested_deeper_than_any_are_scored() -> None:
 
 @pytest.mark.parametrize(
     ("weights", "vocabulary", "parameter"),
-    [([0.0] * 3, [], "weights"), ([0.0], [], "weights"), ([0.0, 0.0], [1, 1], "vocabulary")],
+    [
+        ([0.0], [], "weights"),
+        ([0.0] * 3, [], "weights"),
+        ([0, math.nan], [], "weights"),
+        ([0, 0], [1, 1], "vocabulary"),
+    ],
 )
 def test_a_model_of_bad_arrays_is_rejected(weights: list[float], vocabulary: list[int], parameter: str) -> None:
     with error(ParameterError, parameter):
