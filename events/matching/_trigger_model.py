@@ -9,6 +9,7 @@ such a rule, too: their probability rises with their similarity to the triggers 
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -63,6 +64,7 @@ _MODIFIERS = frozenset(["aux", "aux:pass", "auxpass", "neg", "mark", "advmod", "
 _OF_NOUNS = ("noun_possessor", "noun_by", "light_verb_subject")  # paths from nouns to who did it
 _NATIONAL = "[upos=NOUN,has >amod]"  # path from the noun to itself: an Israeli air strike
 _PARTICIPLE = "[active,no >aux|mark]<acl"  # path from the verb to its noun: troops firing at houses, not a plan to fire
+_DIGIT = re.compile("[0-9]")  # 2-1 and 3-0 are one feature
 _GOVERNORS = 4  # number of heads above the predicate whose words are features
 Singles = npt.NDArray[np.float32]
 
@@ -91,7 +93,7 @@ class PredicateFeatures:
 
     def __init__(self, view: ParseView, sentences: Sequence[int]) -> None:
         self._view, self._sentences = view, sentences
-        self._lemmas = [lemma.lower() for lemma in view.lemma]
+        self._lemmas = [_DIGIT.sub("0", lemma.lower()) for lemma in view.lemma]
         self._word_rows: dict[tuple[TriggerModel, int], set[int]] = {}  # of weights of the words of a sentence
         self._vectors: dict[int, tuple[int, Singles]] = {}  # of words by sentence, with its first token
         self._scores: dict[TriggerModel, dict[int, Singles]] = {}
@@ -118,7 +120,8 @@ class PredicateFeatures:
             features.append(f"lh={lemma}<{lemmas[head]}")
         for child in view.dependents[token]:
             below, word = labels[child], lemmas[child]
-            features += (f"c={below}", f"cl={below}:{word}", f"lc={lemma}>{below}", f"ll={lemma}>{word}")
+            kind = word if view.upos[child] != "PROPN" else "PROPN"  # most names are not in any text with answers
+            features += (f"c={below}", f"cl={below}:{word}", f"lc={lemma}>{below}", f"ll={lemma}>{kind}")
             features.append(f"cu={below}:{view.upos[child]}")
             for grandchild in view.dependents[child]:
                 features += (f"g={below}>{labels[grandchild]}:{lemmas[grandchild]}", f"gg={word}:{lemmas[grandchild]}")
