@@ -241,7 +241,7 @@ AGENTS = [  # rule, actors with a trigger model, and the sentence
     (
         "kill",
         "ISR",
-        "Raids=raid/NOUN>5:nsubj ordered=order/VERB>1:acl by/ADP>4:case Israel/PROPN>2:obl killed=kill/VERB>0:root",
+        "Raids=raid/NOUN>5:nsubj led=lead/VERB>1:acl by/ADP>4:case Israel/PROPN>2:obl killed=kill/VERB>0:root",
     ),
     ("kill", "ISR", f"{ROOT_KILLED} when/ADV>6:advmod {RAIDED.format('Israel', 6, 3)}"),
     ("kill", "", f"{ROOT_KILLED} before/SCONJ>6:mark {RAIDED.format('Israel', 6, 3)}"),
@@ -255,19 +255,11 @@ AGENTS = [  # rule, actors with a trigger model, and the sentence
         f"Iran/PROPN>2:nsubj attacked=attack/VERB>0:root and/CCONJ>6:cc {KILLED.format(6, '2:conj')} "
         + f"when/ADV>9:advmod {RAIDED.format('Israel', 9, 6)}",
     ),
-    (
-        "kill",
-        "",
-        "Israel/PROPN>2:nsubj attacked=attack/VERB>0:root and/CCONJ>5:cc were/AUX>5:aux:pass killed=kill/VERB>2:conj",
-    ),
+    ("kill", "", "Iran/PROPN>2:nsubj hit/VERB>0:root and/CCONJ>5:cc were/AUX>5:aux:pass killed=kill/VERB>2:conj"),
     ("violence", "", "Israelis=israeli/PROPN>2:nsubj died=die/VERB>0:root in/ADP>4:case raids=raid/NOUN>2:obl"),
     ("violence", "IRN", "Iran/PROPN>2:nsubj shot=shoot/VERB>0:root deadly/ADJ>4:amod rockets=rocket/NOUN>2:obj"),
     ("bomb", "IRN", "Iran/PROPN>2:nsubj threw=throw/VERB>0:root incendiary/ADJ>4:amod bombs=bomb/NOUN>2:obj"),
-    (
-        "force",
-        "ISR",
-        "Police/NOUN>2:nsubj blamed=blame/VERB>0:root israeli/ADJ>4:amod army/NOUN>2:obj firing=fire/VERB>4:acl",
-    ),
+    ("force", "ISR", "He/PRON>2:nsubj saw=see/VERB>0:root israeli/ADJ>4:amod army/NOUN>2:obj firing=fire/VERB>4:acl"),
     ("force", "IRN", "Iran/PROPN>2:nsubj fired=fire/VERB>0:root tear/ADJ>4:amod gas/NOUN>2:obj"),
 ]
 

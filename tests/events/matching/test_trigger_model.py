@@ -20,13 +20,13 @@ from events.matching import _trigger_model as tm
 from events.triggers._fit import Predicates, _reported, fit_trigger_model
 from events.triggers._texts import AnsweredText, Mark, read_answered_texts
 
-SENTENCES = ["Iran/PROPN>2:nsubj attacked=attack/VERB>0:root a/DET>4:det ship/NOUN>2:obj"]
+SENTENCE = "Iran/PROPN>2:nsubj attacked=attack/VERB>0:root 12/NUM>4:nummod ship/NOUN>2:obj"
 
 
-def features() -> tm.PredicateFeatures:
-    tokens = er.scored(er.json_document("d", "1999-01-05", SENTENCES, {})).tokens
+def features(sentence: str = SENTENCE, scheme: str = "ud2") -> tm.PredicateFeatures:
+    tokens = er.scored(er.json_document("d", "1999-01-05", [sentence], {})).tokens
     assert tokens is not None
-    return tm.PredicateFeatures(ParseView(tokens, SCHEMES["ud2"]), tokens.sent.tolist())
+    return tm.PredicateFeatures(ParseView(tokens, SCHEMES[scheme]), tokens.sent.tolist())
 
 
 def model(*, shared: float = 0.0, **weights: float) -> tm.TriggerModel:
@@ -38,8 +38,8 @@ def model(*, shared: float = 0.0, **weights: float) -> tm.TriggerModel:
 
 def test_features_are_words_and_labels_around_the_predicate() -> None:
     expected = {"bias", "l=attack", "lu=attack/VERB", "w=attacked", "d=root", "u=VERB", "s=iran", "s=attack", "s=ship"}
-    expected |= {"c=nsubj", "cl=nsubj:iran", "lc=attack>nsubj", "ll=attack>iran", "cu=nsubj:PROPN"}
-    expected |= {"c=obj", "cl=obj:ship", "lc=attack>obj", "ll=attack>ship", "cu=obj:NOUN", "g=obj>det:a", "gg=ship:a"}
+    expected |= {"c=nsubj", "cl=nsubj:iran", "lc=attack>nsubj", "ll=attack>PROPN", "cu=nsubj:PROPN", "gg=ship:00"}
+    expected |= {"c=obj", "cl=obj:ship", "lc=attack>obj", "ll=attack>ship", "cu=obj:NOUN", "g=obj>nummod:00", "s=00"}
     assert set(features().of(1)) == expected
     of_object = set(features().of(3))
     assert {"h=attack", "dh=obj>attack", "du=obj>VERB", "lh=ship<attack", "a=attack"} <= of_object
@@ -101,6 +101,15 @@ def test_a_file_keeps_the_model_but_for_the_rounding_of_weights(tmp_path: Path) 
             tm.load_trigger_model(str(tmp_path / name))
     with error(ParameterError, parameter="triggers"):
         tm.load_trigger_model("wrods")
+
+
+def test_a_result_of_a_match_is_no_force() -> None:
+    day = "on/ADP>2:prep Monday/PROPN>{}:pobj"
+    result = "Chile/PROPN>2:nsubj beat/VERB>0:root Peru/PROPN>2:dobj 4/NUM>2:npadvmod -/SYM>6:punct 1/NUM>4:prep "
+    beating = "Guards/NOUN>2:nsubj beat/VERB>0:root him/PRON>2:dobj "
+    of_texts = [features(text, "clearnlp") for text in (result + day.format(7), beating + day.format(4))]
+    p = [tm.load_trigger_model("words").probability("force", of_text, 1, True, ()) for of_text in of_texts]
+    assert p[0] < 0.4 < 0.7 < p[1]
 
 
 def test_only_the_preset_asserted_of_english_rules_has_a_model() -> None:
