@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -260,6 +261,17 @@ def load_rules(rule: str | os.PathLike[str] = "attack", preset: str | None = Non
     -----
     The rule contains the file's inline examples; `check_examples` checks them.
     """
+    if isinstance(rule, str) and is_shipped_rule(rule):
+        return _shipped_rule(rule, preset)
+    return _rule_of_file(rule, preset)
+
+
+@functools.cache
+def _shipped_rule(name: str, preset: str | None) -> Rule:
+    return _rule_of_file(name, preset)
+
+
+def _rule_of_file(rule: str | os.PathLike[str], preset: str | None) -> Rule:
     file, sources = rule_file(rule)
     return _rule(file, preset, sources)
 
@@ -280,6 +292,9 @@ def rules_and_outcomes(
     rules: list[Rule] = []
     outcomes: tuple[_format.Outcome, ...] = ()
     for name in names:
+        if isinstance(name, str) and is_shipped_rule(name):
+            rules.append(_shipped_rule(name, preset))
+            continue
         file, sources = _read(name, ())
         if isinstance(file, _format.OutcomeFile):
             rules_of_outcomes, _ = rules_and_outcomes(_rules_of(file, sources), preset)
