@@ -52,6 +52,7 @@ IMPLIED: Final = {
 }
 LEARNED = "learned"  # name of the frame of predicates that only the model takes for triggers
 UNLIKELY = "unlikely"  # in place of a condition: the model gives a trigger of the rule a low probability
+VERSION = 2  # of the features; a file that was fitted to others is refused
 LEAST = 0.05  # P below which a predicate is no trigger
 LEAST_SCORE = log(LEAST / (1.0 - LEAST))
 LEAST_SIMILAR = 0.1  # the same by similarity alone; few predicates of ordinary texts reach it
@@ -135,7 +136,7 @@ class PredicateFeatures:
         return features
 
     def word(self, token: int) -> tuple[str, str]:
-        """Lemma, in lower case, and part of speech of a token."""
+        """Lemma, in lower case and with 0 for each digit, and part of speech of a token."""
         return self._lemmas[token], self._view.upos[token]
 
     def vector(self, encoder: SentenceEncoder, token: int) -> Singles:
@@ -283,6 +284,7 @@ class TriggerModel:
         rounded = np.round(self.weights / scale).astype(np.int8)
         has_weight = rounded.any(axis=1)
         arrays = {
+            "version": np.array(VERSION),
             "features": np.array(list(self.rows), np.uint32)[has_weight],
             "weights": rounded[has_weight],
             "scale": scale.astype(np.float32),
@@ -331,6 +333,7 @@ def _loaded(name: str, encoder: str, checksum: str) -> TriggerModel:
             weights = content["weights"] * content["scale"]
             rows = {feature: row for row, feature in enumerate(content["features"].tolist())}
             lemmas, types = frozenset(content["lemmas"].tolist()), tuple(content["types"].tolist())
+            version = int(content["version"]) if "version" in content else 1
             fitted_with = str(content["encoder"]) if "encoder" in content else ""
             of_vectors = content["of_vectors"].astype(np.float32) if fitted_with else np.zeros((0, 0), np.float32)
             texts = content["texts"].tobytes() if "texts" in content else b""
@@ -338,7 +341,7 @@ def _loaded(name: str, encoder: str, checksum: str) -> TriggerModel:
             vocabulary = frozenset(content["vocabulary"].tolist() if len(similarity) else ())
     except (ValueError, KeyError, EOFError, BadZipFile) as error:
         raise _unreadable(source, error) from None
-    if weights.shape != (len(rows), len(types) + 1):
+    if version != VERSION or weights.shape != (len(rows), len(types) + 1):
         hint = "corefsample train-triggers fits it again to the same texts"
         raise InputError("must be a trigger model of this version, got an earlier one", place=str(source), hint=hint)
     if not encoder and fitted_with:

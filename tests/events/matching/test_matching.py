@@ -241,7 +241,7 @@ AGENTS = [  # rule, actors with a trigger model, and the sentence
     (
         "kill",
         "ISR",
-        "Raids=raid/NOUN>5:nsubj led=lead/VERB>1:acl by/ADP>4:case Israel/PROPN>2:obl killed=kill/VERB>0:root",
+        "Raids=raid/NOUN>5:nsubj ordered=order/VERB>1:acl by/ADP>4:case Israel/PROPN>2:obl killed=kill/VERB>0:root",
     ),
     ("kill", "ISR", f"{ROOT_KILLED} when/ADV>6:advmod {RAIDED.format('Israel', 6, 3)}"),
     ("kill", "", f"{ROOT_KILLED} before/SCONJ>6:mark {RAIDED.format('Israel', 6, 3)}"),

@@ -96,7 +96,10 @@ def test_a_file_keeps_the_model_but_for_the_rounding_of_weights(tmp_path: Path) 
     np.testing.assert_allclose(loaded.weights, fitted.weights, atol=1.27 / 254 + 1e-6)
     (tmp_path / "broken.npz").write_bytes(b"PK")
     dataclasses.replace(fitted, weights=fitted.weights[:, :1]).save(tmp_path / "earlier.npz")  # without a shared part
-    for name in ("broken.npz", "earlier.npz"):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tm, "VERSION", tm.VERSION - 1)
+        fitted.save(tmp_path / "of_other_features.npz")
+    for name in ("broken.npz", "earlier.npz", "of_other_features.npz"):
         with error(InputError, place=str(tmp_path / name)):
             tm.load_trigger_model(str(tmp_path / name))
     with error(ParameterError, parameter="triggers"):
