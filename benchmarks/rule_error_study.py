@@ -192,6 +192,14 @@ def total_rows(documents: pd.DataFrame, table: pd.DataFrame, prior: Priors) -> p
     return pd.DataFrame(rows)
 
 
+def of_readers(documents: pd.DataFrame, cell: Cell, model: RuleErrorModel) -> Floats:
+    """P that a reader says yes of each document of a cell: float64 (n_docs,)."""
+    p, rng = documents["p"].to_numpy(float), error_generator(0, cell.event, cell.actor)
+    error = model.draws(cell, [p.sum(), *in_classes(documents)[0]], N_DRAWS, rng)
+    of_class = pd.Index(CLASSES).get_indexer(documents["cooccurrence"].replace("", CLASSES[-1]))
+    return reader_probability(p, error).mean(axis=0)[np.arange(len(p)), of_class]
+
+
 def reader_rows(documents: pd.DataFrame, table: pd.DataFrame, prior: Priors) -> tuple[pd.DataFrame, str]:
     """Calibration of P that a reader says yes, in five bins, and its log score beside that of P."""
     muc = documents[(documents["corpus"] == "muc") & ~documents["kind"].isin(["any", "nobody"])]
@@ -205,12 +213,8 @@ def reader_rows(documents: pd.DataFrame, table: pd.DataFrame, prior: Priors) -> 
         model = RuleErrorModel(reference, **prior)
         parts = []
         for (event, actor, kind), cell in cells_of(muc[~development]):
-            rng = error_generator(0, event, actor)
-            p = cell["p"].to_numpy()
-            error = model.draws(Cell(kind, event, actor, corpus), [p.sum(), *in_classes(cell)[0]], N_DRAWS, rng)
-            of_class = pd.Index(CLASSES).get_indexer(cell["cooccurrence"].replace("", CLASSES[-1]))
-            reader = reader_probability(p, error).mean(axis=0)[np.arange(len(p)), of_class]
-            parts.append(pd.DataFrame({"p": p, "reader": reader, "yes": cell["yes"].to_numpy()}))
+            reader = of_readers(cell, Cell(kind, event, actor, corpus), model)
+            parts.append(pd.DataFrame({"p": cell["p"], "reader": reader, "yes": cell["yes"]}))
         pairs = pd.concat(parts)
         scores = [
             -np.log(np.where(pairs["yes"], q, 1.0 - q)).mean() for q in (pairs["p"].clip(0.01, 0.99), pairs["reader"])

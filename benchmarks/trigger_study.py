@@ -5,7 +5,8 @@ reports a type, of the model and of the rules alone, and calibration by type, wi
 `types`: the same for each type with a model of the others, as for a user's rule. `sentences`: texts with a reader's
 answers by rule and actor (leads and traps, beside the project), which the model has not seen; log loss, share wrong
 (P >= .7 for no, <= .3 for yes), share of yes with P > .5, and of no. `corpora`: documents with answers which no model
-has seen, of the folder of rule_reference.py (`--folder`); average precision, and share true where P > .8.
+has seen, of the folder of rule_reference.py (`--folder`); average precision of P, and of P that a reader says yes
+(with a reference class of the other corpora), and share true where P > .8.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ import numpy as np
 import pandas as pd
 import spacy
 from matplotlib.figure import Figure
-from rule_reference import CORPORA, labelled_documents
+from police_events import average_precision
+from rule_error_study import of_readers
+from rule_reference import CORPORA, labelled_documents, reference_table
 from studies import markdown
 
 from corefsample import read_documents
@@ -42,6 +45,7 @@ from events.matching._trigger_model import (
     implying_columns,
     prototype_of,
 )
+from events.rule_error._model import Cell, RuleErrorModel
 from events.rules._rules import Rule
 from events.triggers import _fit
 from events.triggers._texts import AnsweredText, read_answered_texts
@@ -253,11 +257,11 @@ def corpora(folder: Path, pipeline: str, encoder: str | None) -> pd.DataFrame:
     else:
         documents = pd.concat(labelled_documents(name, folder, pipeline, N_SAMPLES, encoder) for name in CORPORA)
     cells = documents.groupby(["corpus", "event", "actor"]).filter(lambda part: part["yes"].sum() >= 20)
-    for (corpus, event, actor), part in cells.groupby(["corpus", "event", "actor"]):
-        part = part.sort_values("p", ascending=False, kind="stable")
+    for (corpus, event, actor, kind), part in cells.groupby(["corpus", "event", "actor", "kind"]):
         yes, p = part["yes"].to_numpy(bool), part["p"].to_numpy(float)
-        precision = (np.cumsum(yes) / np.arange(1, len(yes) + 1))[yes].mean()
-        high = {"true where P > .8": yes[p > 0.8].mean(), "mean P there": p[p > 0.8].mean()} if p[0] > 0.8 else {}
+        others = RuleErrorModel(reference_table(documents[documents["corpus"] != corpus], ""))
+        of_reader = of_readers(part, Cell(kind, event, actor), others)
+        high = {"true where P > .8": yes[p > 0.8].mean(), "mean P there": p[p > 0.8].mean()} if p.max() > 0.8 else {}
         names = {
             "corpus": corpus,
             "event": event,
@@ -265,7 +269,11 @@ def corpora(folder: Path, pipeline: str, encoder: str | None) -> pd.DataFrame:
             "yes": int(yes.sum()),
             "counted": int((p > 0.5).sum()),
         }
-        rows.append({**names, "average precision": precision, "log loss": log_loss(yes, p), **high})
+        precisions = {
+            "average precision": average_precision(p, yes),
+            "of readers' P": average_precision(of_reader, yes),
+        }
+        rows.append({**names, **precisions, "log loss": log_loss(yes, p), **high})
     return pd.DataFrame(rows)
 
 

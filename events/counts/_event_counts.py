@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -142,7 +143,8 @@ class EventCounts(HtmlTable):
         keys, n_groups = self.events(), len(self.occurrences.groups)
         key_of_cell = indices(self.cells.keys, keys)[self.cells.key]
         row_of_cell = np.where(key_of_cell < 0, -1, key_of_cell * n_groups + self.cells.group)
-        sampled = self.cells.sampled(row_of_cell, len(keys) * n_groups)
+        sampled = np.zeros((len(keys) * n_groups, self.n_samples), np.int32)
+        np.add.at(sampled, row_of_cell[self.cells.has_evidence], self.cells.by_sample)
         n_docs = np.bincount(self.occurrences.group_of, minlength=n_groups).tolist()
         rows = []
         for number, counts in enumerate(sampled):
@@ -507,9 +509,7 @@ class CountsOfRules:
             cells = counts.cells
             periods = counts.occurrences.calendar.periods(cells.period)
             listed = np.flatnonzero(cells.has_evidence)
-            positions = np.full(len(cells.key), -1)
-            positions[listed] = np.arange(len(listed))
-            sampled.append(cells.sampled(positions, len(listed)).ravel())
+            sampled.append(cells.by_sample.ravel())
             for cell in listed.tolist():
                 values = cells.keys[cells.key[cell]].cells(counts.columns, self.roles)
                 values |= zip(counts.by, counts.occurrences.groups[cells.group[cell]], strict=True)
@@ -602,6 +602,12 @@ class Cells:
         cells = np.full(len(self._occurrences.n_hits), -1)
         cells[self._rows] = np.repeat(positions, np.diff(self._bounds))
         return self._occurrences.sampled_counts(cells, n)
+
+    @cached_property
+    def by_sample(self) -> Ints32:
+        """Counts by sample of each cell with evidence: int32 (n, n_samples)."""
+        positions = np.where(self.has_evidence, np.cumsum(self.has_evidence) - 1, -1)
+        return self.sampled(positions, int(self.has_evidence.sum()))
 
     def joint(self, first: _columns.EventKey, second: _columns.EventKey) -> tuple[Ints, Ints, Ints | None]:
         """The documents that have one of two events, or both.

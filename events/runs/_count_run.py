@@ -41,7 +41,7 @@ from events.runs._engines import completed_parts
 from events.runs._outputs import RunFolder, quarantine_lines, require_documents, require_same, run_record
 from events.runs._run_options import CountAgainOptions, CountOptions, EventsOptions
 from events.runs._store import STANDARD_INPUT, PartStore, Source, StoredPart, opened_store
-from events.runs._written_tables import draw_counts, write_counts, written_rows
+from events.runs._written_tables import documents_written, draw_counts, write_counts, write_evidence
 
 
 def count_corpus(inputs: Inputs, options: EventsOptions, *, on_progress: Progress | None = None) -> dict[str, Any]:
@@ -99,12 +99,13 @@ def count_corpus(inputs: Inputs, options: EventsOptions, *, on_progress: Progres
             if rejected:
                 folder.file("quarantine.jsonl").write_bytes(quarantine_lines(rejected))
             rules = loaded_rules(counting, contents)
-            counts = evidence.counts_of_all(**options.subset("level", "interval", "all_periods"))
-            tables = CountTables.of(counts, options.compare or ())
-            if options.rule_error != NO_RULE_ERROR:
-                model = reference_model(options.rule_error, options.reference)
-                tables = tables_with_error(tables, model, rules.lexicon.kinds, rules.kin, seed=options.seed)
-            with written_rows(folder.file, evidence, tables.with_readers):
+            with documents_written(folder.file, evidence):
+                counts = evidence.counts_of_all(**options.subset("level", "interval", "all_periods"))
+                tables = CountTables.of(counts, options.compare or ())
+                if options.rule_error != NO_RULE_ERROR:
+                    model = reference_model(options.rule_error, options.reference)
+                    tables = tables_with_error(tables, model, rules.lexicon.kinds, rules.kin, seed=options.seed)
+                write_evidence(folder.file, evidence, tables.with_readers)
                 write_counts(folder.file, tables)
             if options.pictures:
                 draw_counts(folder.file, tables, rules.names)

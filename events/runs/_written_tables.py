@@ -33,8 +33,8 @@ _DOCUMENT_GROUP = 64  # documents that are merged at a time
 
 
 @contextmanager
-def written_rows(file: File, evidence: Evidence, complete: Callable[[pa.Table], pa.Table]) -> Iterator[None]:
-    """Write the tables of documents, evidence and events; the largest table is written while the `with` block runs.
+def documents_written(file: File, evidence: Evidence) -> Iterator[None]:
+    """Write the complete documents with evidence, the largest table of a run, while the `with` block runs.
 
     Parameters
     ----------
@@ -42,14 +42,10 @@ def written_rows(file: File, evidence: Evidence, complete: Callable[[pa.Table], 
         Function that returns the path of a file of the run by its name.
     evidence
         Evidence of the run.
-    complete
-        Function that adds columns to the table of evidence.
     """
     with ThreadPoolExecutor(1, thread_name_prefix="corefsample-write") as background:
         # Arrow compresses the documents without Python's global lock, while the other tables are made.
         documents = background.submit(_write_documents, file, evidence.scored)
-        _write_evidence(file, evidence, complete)
-        evidence.documents.write(file("all_documents.parquet"), _TABLE_GROUP, evidence.settings.in_metadata)
         yield
         documents.result()
 
@@ -79,8 +75,16 @@ def draw_counts(file: File, tables: CountTables, names: Mapping[str, str]) -> No
     save_pictures(pictures, file)
 
 
-def _write_evidence(file: File, evidence: Evidence, complete: Callable[[pa.Table], pa.Table]) -> None:
-    """Write the evidence and its triggers, and the rows in which errors are easiest to find."""
+def write_evidence(file: File, evidence: Evidence, complete: Callable[[pa.Table], pa.Table]) -> None:
+    """Write the evidence and its triggers, the rows in which errors are easiest to find, and a row of each document.
+
+    Parameters
+    ----------
+    file, evidence
+        As in `documents_written`.
+    complete
+        Function that adds columns to the table of evidence.
+    """
     empty = evidence.rows.schema.empty_table()
     roles, schema = evidence.settings.roles, evidence.settings.in_metadata(complete(empty).schema)
     columns = [name for name in schema.names if name not in OF_COUNTS]
@@ -101,6 +105,7 @@ def _write_evidence(file: File, evidence: Evidence, complete: Callable[[pa.Table
             waiting = waiting.filter(is_last)
         triggers.write_table(escaped_texts(trigger_rows(waiting, roles)))
     pa.csv.write_csv(escaped_texts(_near_half(file("evidence.parquet"), columns)), file("near_half.csv"), _CSV)
+    evidence.documents.write(file("all_documents.parquet"), _TABLE_GROUP, evidence.settings.in_metadata)
 
 
 def _near_half(path: Path, columns: list[str]) -> pa.Table:

@@ -34,7 +34,7 @@ from events.evidence._document_evidence import evidence_schema
 from events.rule_error._counts import CountTables
 from events.runs._count_parts import checked_contents
 from events.runs._outputs import RunFolder
-from events.runs._written_tables import write_counts, written_rows
+from events.runs._written_tables import documents_written, write_counts, write_evidence
 
 FILES = {
     "all_documents.parquet",
@@ -307,7 +307,8 @@ def written(rows: list[dict[str, Any]], out: Path, at_once: int = 30) -> None:
     with RunFolder(out) as folder:
         counts = counter.counts_of_all()
         tables = CountTables.of(counts, ())
-        with written_rows(folder.file, counter, tables.with_readers):
+        with documents_written(folder.file, counter):
+            write_evidence(folder.file, counter, tables.with_readers)
             write_counts(folder.file, tables)
         folder.finish_record({"corefsample": "0"})
 
