@@ -248,7 +248,7 @@ class ParseReading:
     @cached_property
     def predicates(self) -> PredicateFeatures:
         """Features of predicates for the trigger model."""
-        return PredicateFeatures(self.view, self.sentences.tolist())
+        return PredicateFeatures(self.view)
 
     def learned(self, model: TriggerModel, frame: Frame) -> tuple[dict[int, str], Singles]:
         """Predicates of the frame LEARNED and their scores of all types, computed once for all rules with a model."""

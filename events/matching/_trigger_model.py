@@ -10,14 +10,14 @@ such a rule, too: their probability rises with their similarity to the triggers 
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from io import BytesIO
-from itertools import chain
+from itertools import chain, count
 from math import exp, log
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -33,6 +33,7 @@ from corefsample.files._paths import PathLike
 from corefsample.languages._language import ENGLISH
 from corefsample.syntax._paths import ParseView
 from corefsample.syntax._schemes import SCHEMES
+from events.matching import _feature_kernels as kernels
 from events.rules._rules import BY_RULES, DEFAULT_PRESET, Frame, Rule, is_shipped_rule, load_rules
 
 if TYPE_CHECKING:
@@ -59,14 +60,12 @@ LEAST_SIMILAR = 0.1  # the same by similarity alone; few predicates of ordinary 
 PREDICATES = ("VERB", "NOUN")  # parts of speech
 TRIGGER, CONDITION = "trigger of the rule ", "condition "  # features that come from the rule; alone: any condition
 ANY_TYPE = "*"  # in place of the type of rules for which the model was not fitted
-OF_LEMMA = ("l=", "lu=", "w=", "lh=", "lc=", "ll=")  # beginnings of features with the lemma or form of the predicate
 _CONTENT = frozenset(["NOUN", "VERB", "PROPN", "ADJ", "ADV", "ADP", "NUM"])
 _MODIFIERS = frozenset(["aux", "aux:pass", "auxpass", "neg", "mark", "advmod", "prep", "case"])
 _OF_NOUNS = ("noun_possessor", "noun_by", "light_verb_subject")  # paths from nouns to who did it
 _NATIONAL = "[upos=NOUN,has >amod]"  # path from the noun to itself: an Israeli air strike
 _PARTICIPLE = "[active,no >aux|mark]<acl"  # path from the verb to its noun: troops firing at houses, not a plan to fire
-_DIGIT = re.compile("[0-9]")  # 2-1 and 3-0 are one feature
-_GOVERNORS = 4  # number of heads above the predicate whose words are features
+_DIGIT = re.compile("[0-9]")
 Singles = npt.NDArray[np.float32]
 
 
@@ -81,6 +80,12 @@ def condition_features(names: Iterable[str]) -> list[str]:
     return [*features, CONDITION] if features else []
 
 
+@lru_cache(maxsize=1 << 14)
+def _normalised(lemma: str) -> str:
+    """A lemma in lower case, with 0 for each digit: 2-1 and 3-0 are one feature."""
+    return _DIGIT.sub("0", lemma.lower())
+
+
 class PredicateFeatures:
     """Features of the predicates of one parse.
 
@@ -88,52 +93,51 @@ class PredicateFeatures:
     ----------
     view
         The parse.
-    sentences
-        Number of the sentence of each token.
     """
 
-    def __init__(self, view: ParseView, sentences: Sequence[int]) -> None:
-        self._view, self._sentences = view, sentences
-        self._lemmas = [_DIGIT.sub("0", lemma.lower()) for lemma in view.lemma]
-        self._word_rows: dict[tuple[TriggerModel, int], set[int]] = {}  # of weights of the words of a sentence
+    def __init__(self, view: ParseView) -> None:
+        self._view, self._sentences = view, view.tokens.sent
+        self._lemmas = [*map(_normalised, view.lemma)]
         self._vectors: dict[int, tuple[int, Singles]] = {}  # of words by sentence, with its first token
-        self._scores: dict[TriggerModel, dict[int, Singles]] = {}
+        self._scores: dict[TriggerModel, tuple[Singles, npt.NDArray[np.bool_]]] = {}  # of tokens, and which are known
 
-    def of(self, token: int) -> Iterator[str]:
-        """Features of a predicate; one may occur twice."""
-        return chain(self._words(self._sentences[token]), self._around(token))
+    @cached_property
+    def _parsed(self) -> kernels.ParsedWords:
+        """Strings and parse, as kernels read them."""
+        view, numbers = self._view, defaultdict[str, int](count().__next__)
+        columns = chain(self._lemmas, map(str.lower, view.text), view.upos, view.labels)
+        lemmas, forms, upos, labels = np.fromiter(map(numbers.__getitem__, columns), np.int32).reshape(4, -1)
+        encoded = [each.encode("utf-8", "surrogatepass") for each in numbers]
+        heads = view.tokens.head
+        is_content, is_name, is_modifier = (
+            np.array([name in members for name in numbers], np.bool_)[column]
+            for members, column in ((_CONTENT, upos), (("PROPN",), upos), (_MODIFIERS, labels))
+        )
+        return kernels.ParsedWords(
+            letters=np.frombuffer(b"".join(encoded), np.uint8),
+            starts=np.cumsum([0, *map(len, encoded)]),
+            lemmas=lemmas,
+            forms=forms,
+            upos=upos,
+            labels=labels,
+            heads=heads,
+            sentences=self._sentences,
+            dependents=np.argsort(heads, kind="stable"),
+            first_dependents=np.searchsorted(np.sort(heads), np.arange(len(heads) + 1)),
+            is_content=is_content,
+            is_name=is_name,
+            is_modifier=is_modifier,
+        )
 
-    def _bounds(self, sentence: int) -> tuple[int, int]:
-        return bisect_left(self._sentences, sentence), bisect_right(self._sentences, sentence)
+    @cached_property
+    def _space(self) -> npt.NDArray[np.uint32]:
+        """Room for the features of any predicate."""
+        return np.empty(32 + 16 * len(self._lemmas), np.uint32)
 
-    def _words(self, sentence: int) -> Iterator[str]:
-        """Features of the words of a sentence, which its predicates share."""
-        return (f"s={self._lemmas[t]}" for t in range(*self._bounds(sentence)) if self._view.upos[t] in _CONTENT)
-
-    def _around(self, token: int) -> list[str]:
-        """Features of a predicate except the words of its sentence."""
-        view, lemmas, labels = self._view, self._lemmas, self._view.labels
-        lemma, upos, label, head = lemmas[token], view.upos[token], labels[token], view.heads[token]
-        features = ["bias", f"l={lemma}", f"lu={lemma}/{upos}", f"w={view.text[token].lower()}"]
-        features += (f"d={label}", f"u={upos}")
-        if head >= 0:
-            features += (f"h={lemmas[head]}", f"dh={label}>{lemmas[head]}", f"du={label}>{view.upos[head]}")
-            features.append(f"lh={lemma}<{lemmas[head]}")
-        for child in view.dependents[token]:
-            below, word = labels[child], lemmas[child]
-            kind = word if view.upos[child] != "PROPN" else "PROPN"  # most names are not in any text with answers
-            features += (f"c={below}", f"cl={below}:{word}", f"lc={lemma}>{below}", f"ll={lemma}>{kind}")
-            features.append(f"cu={below}:{view.upos[child]}")
-            for grandchild in view.dependents[child]:
-                features += (f"g={below}>{labels[grandchild]}:{lemmas[grandchild]}", f"gg={word}:{lemmas[grandchild]}")
-        for _ in range(_GOVERNORS):
-            if head < 0:
-                break
-            features.append(f"a={lemmas[head]}")
-            modifiers = (child for child in view.dependents[head] if labels[child] in _MODIFIERS)
-            features += [f"am={labels[child]}:{lemmas[child]}" for child in modifiers if child != token]
-            token, head = head, view.heads[head]
-        return features
+    def of(self, token: int, *, with_lemma: bool = True) -> set[int]:
+        """Hashes of the features of a predicate, or of those without its lemma and form."""
+        n = kernels.features(token, self._parsed, with_lemma, self._space)
+        return set(self._space[:n].tolist())
 
     def word(self, token: int) -> tuple[str, str]:
         """Lemma, in lower case and with 0 for each digit, and part of speech of a token."""
@@ -141,9 +145,9 @@ class PredicateFeatures:
 
     def vector(self, encoder: SentenceEncoder, token: int) -> Singles:
         """Vectors of a token and of its sentence, which is encoded once: see `SentenceEncoder.vectors`."""
-        sentence = self._sentences[token]
+        sentence = int(self._sentences[token])
         if sentence not in self._vectors:
-            start, end = self._bounds(sentence)
+            start, end = np.searchsorted(self._sentences, (sentence, sentence + 1)).tolist()
             self._vectors[sentence] = start, encoder.vectors(self._view.text[start:end])
         start, vectors = self._vectors[sentence]
         return np.asarray(vectors[token - start])
@@ -153,21 +157,20 @@ class PredicateFeatures:
 
         The result is float32 (n_tokens, n_types + 1).
         """
-        scores = self._scores.setdefault(model, {})
-        new = [token for token in tokens if token not in scores]
-        if new:
-            summed = model.summed([self._rows(model, token) for token in new])
+        if model not in self._scores:
+            shape = len(self._lemmas), model.weights.shape[1]
+            self._scores[model] = np.zeros(shape, np.float32), np.zeros(shape[0], np.bool_)
+        scores, is_known = self._scores[model]
+        index = np.fromiter(tokens, np.int64, len(tokens))
+        new = index[~is_known[index]]
+        if len(new):
+            kernels.sum_weights(new, self._parsed, model.table, model.weights, self._space, scores)
             if model.encoder is not None:
-                summed += np.array([self.vector(model.encoder, token) for token in new]) @ model.of_vectors
-            scores.update(zip(new, summed, strict=True))
-        return np.array([scores[token] for token in tokens]).reshape(len(tokens), model.weights.shape[1])
-
-    def _rows(self, model: TriggerModel, token: int) -> set[int]:
-        """Rows of the weights of the features of a predicate."""
-        key = model, self._sentences[token]
-        if key not in self._word_rows:
-            self._word_rows[key] = model.rows_of(self._words(self._sentences[token]))
-        return self._word_rows[key].union(model.rows_of(self._around(token)))
+                scores[new] += (
+                    np.array([self.vector(model.encoder, token) for token in new.tolist()]) @ model.of_vectors
+                )
+            is_known[new] = True
+        return scores[index]
 
 
 @lru_cache(maxsize=64)
@@ -214,6 +217,8 @@ class TriggerModel:
         the rule; empty without an encoder.
     vocabulary
         Lemmas of such predicates: all those of the texts from which the model was fitted; empty without an encoder.
+    table
+        Rows of the features as kernels read them; `rows` has row numbers in its order.
     """
 
     types: tuple[str, ...]
@@ -226,6 +231,14 @@ class TriggerModel:
     texts: bytes = b""
     similarity: Singles = field(default_factory=lambda: np.zeros(0, np.float32))
     vocabulary: frozenset[str] = frozenset()
+    table: kernels.FeatureTable = field(init=False)
+
+    def __post_init__(self) -> None:
+        hashes = np.fromiter(self.rows, np.uint32, len(self.rows))
+        order = np.argsort(hashes)
+        in_buckets = np.arange(2**kernels.BUCKETS + 1, dtype=np.int64) << 32 - kernels.BUCKETS
+        bounds = np.searchsorted(hashes[order], in_buckets).astype(np.int32)
+        object.__setattr__(self, "table", kernels.FeatureTable(hashes[order], order.astype(np.int32), bounds))
 
     def probability(
         self, event_type: str, predicates: PredicateFeatures, token: int, is_trigger: bool, conditions: Sequence[str]
@@ -261,22 +274,9 @@ class TriggerModel:
         return float(z[columns].sum())
 
     def _summed_weights(self, features: Iterable[str]) -> Singles:
-        weights = [self.weights[row] for row in self.rows_of(features)]
-        return np.sum(weights, axis=0, dtype=np.float32) if weights else np.zeros(len(self.types) + 1, np.float32)
-
-    def rows_of(self, features: Iterable[str]) -> set[int]:
-        """Rows of the weights of the features that have any."""
-        return {row for row in map(self.rows.get, map(feature_hash, features)) if row is not None}
-
-    def summed(self, rows: Sequence[set[int]]) -> Singles:
-        """Sums of the weights of each set of rows: float32 (n_sets, n_types + 1)."""
-        counted = [*map(sorted, rows)]
-        lengths = np.array([len(of_set) for of_set in counted])
-        result = np.zeros((len(rows), self.weights.shape[1]), np.float32)
-        weights = self.weights.take(np.fromiter(chain.from_iterable(counted), np.intp, lengths.sum()), axis=0)
-        starts = (np.cumsum(lengths) - lengths)[lengths > 0]
-        result[lengths > 0] = np.add.reduceat(weights, starts, axis=0)
-        return result
+        rows = {self.rows[feature] for feature in map(feature_hash, features) if feature in self.rows}
+        weights: Singles = self.weights[sorted(rows)].sum(axis=0, dtype=np.float32)
+        return weights
 
     def save(self, path: PathLike) -> None:
         """Write the model to a file: 8-bit weights with a scale for each type, and 16-bit weights of vectors."""

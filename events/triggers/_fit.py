@@ -18,7 +18,6 @@ from events.matching._encoder import SentenceEncoder
 from events.matching._matching import LemmaIndex, readable_schemes, rule_words
 from events.matching._trigger_model import (
     CONDITION,
-    OF_LEMMA,
     PREDICATES,
     TRIGGER,
     PredicateFeatures,
@@ -82,16 +81,16 @@ def predicates_of(
         tokens = spacy_tokens(doc)
         scheme = readable_schemes(tokens.dep, None)[0]
         view = ParseView(tokens, SCHEMES[scheme])
-        parses.append((view, scheme, tokens.sent.tolist(), [token.idx for token in doc]))
+        parses.append((view, scheme, [token.idx for token in doc]))
     event_nouns = frozenset(
         view.lemma[head].lower()
-        for text, (view, _, _, starts) in zip(texts, parses, strict=True)
+        for text, (view, _, starts) in zip(texts, parses, strict=True)
         for mark in text.marks
         for head in _heads(_inside(mark, view, starts), view)
         if mark.types and view.upos[head] == "NOUN"
     )
-    for number, (text, (view, scheme, sentences, starts)) in enumerate(zip(texts, parses, strict=True)):
-        of_parse, lemma_index = PredicateFeatures(view, sentences), LemmaIndex(view, words)
+    for number, (text, (view, scheme, starts)) in enumerate(zip(texts, parses, strict=True)):
+        of_parse, lemma_index = PredicateFeatures(view), LemmaIndex(view, words)
         triggers = [{t for frame in rule.frames for t in lemma_index.triggers(frame)} for rule in rules]
         reported = _reported(text, view, starts, event_nouns, {r.name: t for r, t in zip(rules, triggers, strict=True)})
         all_tokens = {t for t, upos in enumerate(view.upos) if upos in PREDICATES}.union(reported, *triggers)
@@ -100,13 +99,13 @@ def predicates_of(
             conditions = {n: c for rule in rules for n, c in rule.conditions.items() if n in rule.unless}
             held = [name for name, c in conditions.items() if c.holds(view, token, scheme)]
             of_rules += [CONDITION + name for name in held]
-            shared = {feature_hash(f) for f in of_parse.of(token) if not f.startswith(OF_LEMMA)}
+            shared = of_parse.of(token, with_lemma=False)
             for column, (rule, of_rule) in enumerate(zip(rules, triggers, strict=True)):
                 if token in of_rule:
                     of_type = condition_features(name for name in held if name in rule.unless)
                     of_triggers.append((len(index), column, sorted(shared.union(map(feature_hash, of_type)))))
             index.append(number)
-            features.append(sorted(set(map(feature_hash, (*of_parse.of(token), *of_rules)))))
+            features.append(sorted(of_parse.of(token).union(map(feature_hash, of_rules))))
             lemmas.append(view.lemma[token].lower())
             reports.append([rule.name in reported.get(token, ()) for rule in rules])
             vectors.append(_NO_VECTOR if encoder is None else of_parse.vector(encoder, token))

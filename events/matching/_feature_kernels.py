@@ -1,0 +1,176 @@
+"""Compiled features of predicates: CRC-32 of their names, which are a prefix and strings of the parse with signs.
+
+Legend of names
+    code   : CRC-32 of the bytes so far, before its final inversion
+    string : number of a lemma, form, label or part of speech among the strings of a document
+"""
+
+from typing import Final, NamedTuple
+from zlib import crc32
+
+import numpy as np
+
+from corefsample._arrays import Bools, Bytes, Floats32, Ints, Ints32, Words32
+from corefsample._jit import inner_kernel, kernel_in_place
+
+_ALL = 0xFFFFFFFF
+# For each byte, the code after it where the code before was 0.
+OF_BYTES: Final = np.array([crc32(bytes([byte]), _ALL) ^ _ALL for byte in range(256)], np.uint32)
+_NAMES = ("bias", "l=", "lu=", "w=", "lh=", "lc=", "ll=", "d=", "u=", "h=", "dh=", "du=", "c=", "cl=", "cu=", "g=")
+PREFIXES: Final = np.array([crc32(name.encode()) ^ _ALL for name in (*_NAMES, "gg=", "a=", "am=", "s=")], np.uint32)
+BIAS, L, LU, W, LH, LC, LL, D, U, H, DH, DU, C, CL, CU, G, GG, A, AM, S = range(len(PREFIXES))
+SLASH, LESS, GREATER, COLON = (np.uint32(ord(sign)) for sign in "/<>:")
+BITS, BYTE, EIGHT = np.uint32(_ALL), np.uint32(0xFF), np.uint32(8)
+BUCKETS = 16  # bits of a hash that choose its bucket
+SHIFT = np.uint32(32 - BUCKETS)
+_GOVERNORS = 4  # number of heads above the predicate whose words are features
+
+
+class ParsedWords(NamedTuple):
+    """Strings and parse of a document."""
+
+    letters: Bytes  # UTF-8 of the strings, one after the other
+    starts: Ints  # (n_strings + 1,)
+    lemmas: Ints32  # (n_tokens,): strings of the tokens
+    forms: Ints32
+    upos: Ints32
+    labels: Ints32
+    heads: Ints32  # -1: a root
+    sentences: Ints32  # in increasing order
+    dependents: Ints  # tokens by their heads
+    first_dependents: Ints  # (n_tokens + 1,): bounds of those of each token
+    is_content: Bools
+    is_name: Bools
+    is_modifier: Bools
+
+
+class FeatureTable(NamedTuple):
+    """Rows of the weights of features."""
+
+    hashes: Words32  # (n_features,): in increasing order
+    rows: Ints32  # (n_features,)
+    buckets: Ints32  # (2**BUCKETS + 1,): bounds of the hashes with the same first bits
+
+
+@inner_kernel
+def after(code: np.uint32, string: int, words: ParsedWords) -> np.uint32:
+    """The code after a string."""
+    for i in range(words.starts[string], words.starts[string + 1]):
+        code = OF_BYTES[(code ^ words.letters[i]) & BYTE] ^ (code >> EIGHT)
+    return code
+
+
+@inner_kernel
+def between(code: np.uint32, string: int, sign: np.uint32, words: ParsedWords) -> np.uint32:
+    """The code after a string and a sign."""
+    code = after(code, string, words)
+    return np.uint32(OF_BYTES[(code ^ sign) & BYTE] ^ (code >> EIGHT))
+
+
+@inner_kernel
+def write_features(token: int, words: ParsedWords, with_lemma: bool, hashes: Words32) -> int:
+    """Write the features of a predicate, some twice, and return their number."""
+    lemmas, labels, upos = words.lemmas, words.labels, words.upos
+    lemma, label, head = lemmas[token], labels[token], words.heads[token]
+    hashes[0] = PREFIXES[BIAS]
+    hashes[1] = after(PREFIXES[D], label, words)
+    hashes[2] = after(PREFIXES[U], upos[token], words)
+    n = 3
+    if with_lemma:
+        hashes[n] = after(PREFIXES[L], lemma, words)
+        hashes[n + 1] = after(between(PREFIXES[LU], lemma, SLASH, words), upos[token], words)
+        hashes[n + 2] = after(PREFIXES[W], words.forms[token], words)
+        n += 3
+    if head >= 0:
+        hashes[n] = after(PREFIXES[H], lemmas[head], words)
+        hashes[n + 1] = after(between(PREFIXES[DH], label, GREATER, words), lemmas[head], words)
+        hashes[n + 2] = after(between(PREFIXES[DU], label, GREATER, words), upos[head], words)
+        n += 3
+        if with_lemma:
+            hashes[n] = after(between(PREFIXES[LH], lemma, LESS, words), lemmas[head], words)
+            n += 1
+    for i in range(words.first_dependents[token], words.first_dependents[token + 1]):
+        child = words.dependents[i]
+        word, below = lemmas[child], labels[child]
+        hashes[n] = after(PREFIXES[C], below, words)
+        hashes[n + 1] = after(between(PREFIXES[CL], below, COLON, words), word, words)
+        hashes[n + 2] = after(between(PREFIXES[CU], below, COLON, words), upos[child], words)
+        n += 3
+        if with_lemma:
+            # Most names are not in any text with answers.
+            kind = upos[child] if words.is_name[child] else word
+            hashes[n] = after(between(PREFIXES[LC], lemma, GREATER, words), below, words)
+            hashes[n + 1] = after(between(PREFIXES[LL], lemma, GREATER, words), kind, words)
+            n += 2
+        for k in range(words.first_dependents[child], words.first_dependents[child + 1]):
+            grandchild = words.dependents[k]
+            path = between(between(PREFIXES[G], below, GREATER, words), labels[grandchild], COLON, words)
+            hashes[n] = after(path, lemmas[grandchild], words)
+            hashes[n + 1] = after(between(PREFIXES[GG], word, COLON, words), lemmas[grandchild], words)
+            n += 2
+    below = token
+    for _ in range(_GOVERNORS):
+        if head < 0:
+            break
+        hashes[n] = after(PREFIXES[A], lemmas[head], words)
+        n += 1
+        for i in range(words.first_dependents[head], words.first_dependents[head + 1]):
+            child = words.dependents[i]
+            if words.is_modifier[child] and child != below:
+                hashes[n] = after(between(PREFIXES[AM], labels[child], COLON, words), lemmas[child], words)
+                n += 1
+        below, head = head, words.heads[head]
+    first = last = token
+    while first > 0 and words.sentences[first - 1] == words.sentences[token]:
+        first -= 1
+    while last + 1 < len(words.sentences) and words.sentences[last + 1] == words.sentences[token]:
+        last += 1
+    for other in range(first, last + 1):
+        if words.is_content[other]:
+            hashes[n] = after(PREFIXES[S], lemmas[other], words)
+            n += 1
+    for i in range(n):
+        hashes[i] ^= BITS
+    return n
+
+
+@kernel_in_place
+def features(token: int, words: ParsedWords, with_lemma: bool, hashes: Words32) -> int:
+    """Write the features of a predicate to a long enough array, some twice, and return their number."""
+    return write_features(token, words, with_lemma, hashes)
+
+
+@inner_kernel
+def insert(row: int, rows: Ints32, n_rows: int) -> int:
+    """Insert a row into the first n rows, which increase, unless it is one of them, and return their number."""
+    k = n_rows
+    while k > 0 and rows[k - 1] > row:
+        k -= 1
+    if k > 0 and rows[k - 1] == row:
+        return n_rows
+    for j in range(n_rows, k, -1):
+        rows[j] = rows[j - 1]
+    rows[k] = row
+    return n_rows + 1
+
+
+@kernel_in_place
+def sum_weights(
+    tokens: Ints, words: ParsedWords, table: FeatureTable, weights: Floats32, hashes: Words32, scores: Floats32
+) -> None:
+    """Add the weights of the features of predicates to the scores of their tokens.
+
+    Features count once, in the order of their rows. The hashes are scratch space, long enough for any predicate.
+    """
+    rows = hashes.view(np.int32)  # in increasing order; a row is written where the hash has been read
+    for token in tokens:
+        n_rows = 0
+        for k in range(write_features(token, words, True, hashes)):
+            bucket = hashes[k] >> SHIFT
+            for j in range(table.buckets[bucket], table.buckets[bucket + 1]):
+                if table.hashes[j] == hashes[k]:
+                    n_rows = insert(table.rows[j], rows, n_rows)
+                    break
+        for k in range(n_rows):
+            for t in range(weights.shape[1]):
+                scores[token, t] += weights[rows[k], t]
