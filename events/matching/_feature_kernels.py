@@ -67,9 +67,9 @@ def between(code: np.uint32, string: int, sign: np.uint32, words: ParsedWords) -
     return np.uint32(OF_BYTES[(code ^ sign) & BYTE] ^ (code >> EIGHT))
 
 
-@inner_kernel
+@kernel_in_place
 def write_features(token: int, words: ParsedWords, with_lemma: bool, hashes: Words32) -> int:
-    """Write the features of a predicate, some twice, and return their number."""
+    """Write the features of a predicate to a long enough array, some twice, and return their number."""
     lemmas, labels, upos = words.lemmas, words.labels, words.upos
     lemma, label, head = lemmas[token], labels[token], words.heads[token]
     hashes[0] = PREFIXES[BIAS]
@@ -135,42 +135,21 @@ def write_features(token: int, words: ParsedWords, with_lemma: bool, hashes: Wor
 
 
 @kernel_in_place
-def features(token: int, words: ParsedWords, with_lemma: bool, hashes: Words32) -> int:
-    """Write the features of a predicate to a long enough array, some twice, and return their number."""
-    return write_features(token, words, with_lemma, hashes)
-
-
-@inner_kernel
-def insert(row: int, rows: Ints32, n_rows: int) -> int:
-    """Insert a row into the first n rows, which increase, unless it is one of them, and return their number."""
-    k = n_rows
-    while k > 0 and rows[k - 1] > row:
-        k -= 1
-    if k > 0 and rows[k - 1] == row:
-        return n_rows
-    for j in range(n_rows, k, -1):
-        rows[j] = rows[j - 1]
-    rows[k] = row
-    return n_rows + 1
-
-
-@kernel_in_place
 def sum_weights(
     tokens: Ints, words: ParsedWords, table: FeatureTable, weights: Floats32, hashes: Words32, scores: Floats32
 ) -> None:
-    """Add the weights of the features of predicates to the scores of their tokens.
+    """Add the weights of the features of predicates to the scores of their tokens; each feature counts once.
 
-    Features count once, in the order of their rows. The hashes are scratch space, long enough for any predicate.
+    The hashes are scratch space that is long enough for the features of any predicate.
     """
-    rows = hashes.view(np.int32)  # in increasing order; a row is written where the hash has been read
+    rows = hashes.view(np.int32)  # a row is written where the hash has been read
     for token in tokens:
         n_rows = 0
         for k in range(write_features(token, words, True, hashes)):
             bucket = hashes[k] >> SHIFT
             for j in range(table.buckets[bucket], table.buckets[bucket + 1]):
-                if table.hashes[j] == hashes[k]:
-                    n_rows = insert(table.rows[j], rows, n_rows)
-                    break
-        for k in range(n_rows):
-            for t in range(weights.shape[1]):
-                scores[token, t] += weights[rows[k], t]
+                if table.hashes[j] == hashes[k] and table.rows[j] not in rows[:n_rows]:
+                    rows[n_rows] = table.rows[j]
+                    n_rows += 1
+                    for t in range(weights.shape[1]):
+                        scores[token, t] += weights[table.rows[j], t]

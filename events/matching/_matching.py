@@ -31,7 +31,6 @@ from events.matching._trigger_model import (
     LEAST_SIMILAR,
     UNLIKELY,
     PredicateFeatures,
-    Singles,
     TriggerModel,
     implying_columns,
     load_trigger_model,
@@ -224,7 +223,6 @@ class ParseReading:
         self._described: dict[tuple[str, ...], _Descriptions] = {}
         self._with_inferred: dict[tuple[tuple[str, ...], bool], _Descriptions] = {}
         self._apart: tuple[Ints32, int, Ints32] | None = None
-        self._learned: dict[TriggerModel, tuple[dict[int, str], Singles]] = {}
 
     @cached_property
     def _members(self) -> tuple[Dependents, set[int]]:
@@ -249,13 +247,6 @@ class ParseReading:
     def predicates(self) -> PredicateFeatures:
         """Features of predicates for the trigger model."""
         return PredicateFeatures(self.view)
-
-    def learned(self, model: TriggerModel, frame: Frame) -> tuple[dict[int, str], Singles]:
-        """Predicates of the frame LEARNED and their scores of all types, computed once for all rules with a model."""
-        if model not in self._learned:
-            triggers = self.index.triggers(frame)
-            self._learned[model] = triggers, self.predicates.scores(model, triggers)
-        return self._learned[model]
 
     def most_similar(
         self, model: TriggerModel, prototype: Sequence[float], predicates: Iterable[int], of_rule: Collection[int]
@@ -575,11 +566,11 @@ class RuleReading:
         similar: dict[int, float] = {}
         likely: Collection[int]
         if model is not None and learned:
+            predicates = parse.index.triggers(learned[0])
             if rule.prototype:
-                predicates = parse.index.triggers(learned[0])
                 likely = similar = parse.most_similar(model, rule.prototype, predicates, of_rule)
             else:
-                predicates, scores = parse.learned(model, learned[0])
+                scores = parse.predicates.scores(model, predicates)
                 # P without conditions, which take long to test and lower P, must reach the least.
                 columns = implying_columns(model.types, rule.event_type)
                 likely = of_rule.union(compress(predicates, scores[:, columns].max(axis=1) >= LEAST_SCORE))
@@ -594,8 +585,6 @@ class RuleReading:
         ]
         if is_violent and model is not None:
             paths = learned[0].roles[rule.event[0]][parse.scheme]
-            acts = {end for c in self.candidates for end in c.ends[0] if parse.view.upos[end] == "NOUN"}
-            parse.predicates.scores(model, acts)  # faster together
             self.candidates = [
                 c._replace(ends=(dict(parse.agents(model, paths, c.token, c.ends[0], of_rule)), *c.ends[1:]))
                 for c in self.candidates

@@ -136,7 +136,7 @@ class PredicateFeatures:
 
     def of(self, token: int, *, with_lemma: bool = True) -> set[int]:
         """Hashes of the features of a predicate, or of those without its lemma and form."""
-        n = kernels.features(token, self._parsed, with_lemma, self._space)
+        n = kernels.write_features(token, self._parsed, with_lemma, self._space)
         return set(self._space[:n].tolist())
 
     def word(self, token: int) -> tuple[str, str]:
