@@ -90,8 +90,7 @@ compare_links(cs.link_tables(documents), cs.link_tables(others), n_resamples=500
 # ## In ArviZ
 #
 # Samples of event counts go to ArviZ as a tree of xarray data, with one chain, as the draws are independent. Here the
-# counts are those of one event by country and quarter in forty simulated documents (package arviz-base, extra
-# `arviz`). ArviZ 1 has 89% intervals by default; `to_arviz` sets 95%, as everywhere here, or another `level`.
+# counts are those of one event by country and quarter in forty simulated documents (package arviz-base).
 
 # %%
 counter = EventCounter(load_rules("attack"), load_lexicon(), n_samples=500)
@@ -102,6 +101,12 @@ if find_spec("arviz_base") is None:
     print("The package arviz-base is not installed, so the samples stay as they are.")
     print(drawn.counts.shape, "samples, actors, periods")
 else:
-    tree = drawn.to_arviz()
+    import arviz_base
+
+    tree = arviz_base.from_dict(
+        {"posterior": {"count": drawn.counts[None]}},
+        coords={"actor": list(drawn.actors), "period": list(drawn.periods)},
+        dims={"count": ["actor", "period"]},
+    )
     print(tree["posterior"]["count"].sizes)
     print(tree["posterior"]["count"].sum("period").quantile([0.025, 0.975], dim=["chain", "draw"]).to_pandas())

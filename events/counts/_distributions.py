@@ -6,22 +6,18 @@ import dataclasses
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from corefsample import __version__, _checks
+from corefsample import _checks
 from corefsample._arrays import Floats, Ints, Ints32, Result, pd
-from corefsample._lazy import require_extra
 from corefsample.errors import ParameterError, shown
 from events.counts._event_counts import EventCounts, Interval
 from events.counts._evidence import read_evidence
 from events.counts._occurrences import indices
 from events.counts._run_tables import verified_record
 from events.evidence._columns import ACTOR, TIMESTAMP, EventKey
-
-if TYPE_CHECKING:
-    from xarray import DataTree
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -222,56 +218,6 @@ class CountSamples(Result):
                 "count": self.counts.ravel(),
             }
         ).astype(dict.fromkeys(("event", *self.columns, "period"), "str"))
-
-    def to_arviz(self, *, level: float | None = 0.95) -> DataTree:
-        """Convert to a tree of datasets for ArviZ.
-
-        The draws are independent, not the steps of a Markov chain, so there is one chain. Effective sample sizes equal
-        the number of draws up to noise, and R-hat is not informative.
-
-        ArviZ 1 summarises 89% intervals unless its setting `stats.ci_prob` differs. That setting becomes `level` here,
-        so that ArviZ's tables and plots have the level of the counts.
-
-        Parameters
-        ----------
-        level
-            Probability that ArviZ's intervals have from this call on, in (0, 1). None does not change ArviZ's setting.
-
-        Returns
-        -------
-        xarray.DataTree
-            Group `posterior`: `count` (chain, draw, actor, period). Group `constant_data`: `n_docs` (period) and
-            `one_best` (actor, period). Coordinates: actor codes, labels of periods, and `period_start`, the first days
-            of the periods.
-
-        Raises
-        ------
-        ParameterError
-            If the package arviz-base is not installed, or `level` is not in (0, 1).
-
-        References
-        ----------
-        ArviZ's InferenceData schema; since arviz-base 0.1 such a tree replaces the InferenceData class.
-        """
-        arviz = require_extra("arviz_base", "arviz-base", "arviz")
-        if level is not None:
-            arviz.rcParams["stats.ci_prob"] = _checks.probability("level", level, above_zero=True, below_one=True)
-        from xarray import DataTree
-
-        attributes = {"inference_library": "corefsample", "inference_library_version": __version__}
-        tree: DataTree = arviz.from_dict(
-            {
-                "posterior": {"count": self.counts[np.newaxis]},
-                "constant_data": {"n_docs": self.n_docs, "one_best": self.one_best},
-            },
-            coords={"actor": list(self.actors), "period": list(self.periods)},
-            dims={"count": ["actor", "period"], "n_docs": ["period"], "one_best": ["actor", "period"]},
-            attrs={"/": attributes, "posterior": attributes},
-        )
-        starts = ("period", self.period_starts.astype("datetime64[s]"))
-        for group in ("posterior", "constant_data"):
-            tree[group] = DataTree(tree[group].to_dataset().assign_coords(period_start=starts))
-        return tree
 
 
 def count_samples(counts: EventCounts, actors: Sequence[str] | None = None) -> CountSamples:

@@ -1,8 +1,7 @@
-"""Sampled counts as arrays and for ArviZ; the exact posterior of one count, from memory and from a folder."""
+"""Sampled counts as arrays; the exact posterior of one count, from memory and from a folder."""
 
 import dataclasses
 import datetime
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ from run_cases import CountOptions, count_events
 from small_counts import names
 
 from corefsample import ParameterError, ScoredDocument, read_documents, write_documents
-from corefsample._lazy import install_hint
 from events import EventCounter, count_posterior, count_samples, load_rules, simulate_documents
 from events.counts import read_count_posterior, read_count_samples
 from events.counts._distributions import CountSamples
@@ -98,47 +96,6 @@ def test_no_document_gives_empty_samples() -> None:
     empty = count_samples(EventCounter(n_samples=5).counts())
     assert empty.counts.shape == (5, 0, 0)
     assert len(empty.to_frame()) == 0
-
-
-# --- ArviZ -------------------------------------------------------------------------------------------------
-
-
-def test_arviz_gets_a_posterior_with_names_and_dates(samples: CountSamples) -> None:
-    pytest.importorskip("arviz_base")
-    tree = samples.to_arviz(level=None)
-    count = tree["posterior"]["count"]
-    assert count.dims == ("chain", "draw", "actor", "period")
-    np.testing.assert_array_equal(count.to_numpy()[0], samples.counts)
-    assert count.coords["actor"].to_numpy().tolist() == list(samples.actors)
-    assert count.coords["period"].to_numpy().tolist() == list(samples.periods)
-    starts = count.coords["period_start"].to_numpy().astype("datetime64[D]")
-    assert starts.tolist() == samples.period_starts.tolist()
-    constant = tree["constant_data"]
-    assert constant["n_docs"].to_numpy().tolist() == samples.n_docs.tolist()
-    assert constant["one_best"].dims == ("actor", "period")
-    assert tree.attrs["inference_library"] == tree["posterior"].attrs["inference_library"] == "corefsample"
-    actor, period = samples.actors[0], samples.periods[1]
-    assert count.sel(actor=actor, period=period).mean().item() == samples.counts[:, 0, 1].mean()
-
-
-def test_arviz_has_the_level_of_the_counts_and_not_its_89_percent(samples: CountSamples) -> None:
-    arviz_base = pytest.importorskip("arviz_base")
-    with arviz_base.rc_context({"stats.ci_prob": 0.89}):
-        samples.to_arviz(level=None)
-        assert arviz_base.rcParams["stats.ci_prob"] == 0.89
-        samples.to_arviz()
-        assert arviz_base.rcParams["stats.ci_prob"] == 0.95
-        samples.to_arviz(level=0.8)
-        assert arviz_base.rcParams["stats.ci_prob"] == 0.8
-        with pytest.raises(ParameterError, match="level"):
-            samples.to_arviz(level=95)
-
-
-def test_without_arviz_the_extra_is_named(samples: CountSamples, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "arviz_base", None)
-    with pytest.raises(ParameterError) as error:
-        samples.to_arviz()
-    assert error.value.hint == install_hint("arviz")
 
 
 # --- one count ---------------------------------------------------------------------------------------------
