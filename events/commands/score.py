@@ -10,7 +10,7 @@ Examples
 --------
   corefsample score news.csv --pipeline en_core_web_sm --out scored.parquet
   corefsample score corpus.conllu --model model.npz --out scored.jsonl.gz
-  corefsample score texts --pipeline NAME --fix-text --out scored.parquet
+  corefsample score texts --pipeline NAME --out scored.parquet
   corefsample score news.csv --pipeline NAME --workers 8 --out scored.parquet
   corefsample score corpus.conllu --folds 5 --out held-out.jsonl.gz
   corefsample score news.csv --pipeline NAME --parses 10 --out scored.parquet

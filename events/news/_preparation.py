@@ -77,7 +77,6 @@ def prepared(
     headline: bool,
     paragraphs: str,
     as_written: bool = False,
-    is_repaired: bool = False,
 ) -> PreparedText:
     """Prepare the text of an article for a parser.
 
@@ -93,10 +92,8 @@ def prepared(
         Separator of paragraphs, "blank-line" or "line": see `paragraphs_of`.
     as_written
         True if the text is not cleaned, shortened or rewritten; by default it is.
-    is_repaired
-        True if the encoding of the article was repaired before, which the tally records; by default it was not.
     """
-    tally = TextTally.of(f"{article.title}\n{article.text}", is_repaired=is_repaired)
+    tally = TextTally.of(f"{article.title}\n{article.text}")
     title, text, notes = article.title, article.text, list[Note]()
     if not as_written:
         title, text = cleaned(title), cleaned(text)

@@ -11,20 +11,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from importlib.util import find_spec
 from operator import add
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
 from corefsample._arrays import Bools
-from corefsample._lazy import install_hint
 from corefsample.documents._tokens import counted
-from corefsample.errors import ParameterError
 from corefsample.languages._language import load_language
 
 if TYPE_CHECKING:
-    from events.news._fields import Article
+    pass
 
 _FEWEST_LETTERS = 40  # shorter texts, such as headlines, may have no upper case
 
@@ -61,8 +58,6 @@ class TextTally:
         Number of texts with sequences of characters that arise if UTF-8 is read in another encoding.
     n_lost
         Number of texts with the replacement character, which shows that a character was lost.
-    n_repaired
-        Number of texts that `repaired` changed; the other counts are those of the repaired texts.
     n_cleaned
         Number of texts with HTML or invisible characters, which were removed.
     n_dateline, n_credit, n_agency, n_note
@@ -75,7 +70,6 @@ class TextTally:
     n_lower_case: int = 0
     n_mojibake: int = 0
     n_lost: int = 0
-    n_repaired: int = 0
     n_cleaned: int = 0
     n_dateline: int = 0
     n_credit: int = 0
@@ -85,11 +79,11 @@ class TextTally:
     n_lost_names: int = 0
 
     @classmethod
-    def of(cls, text: str, *, is_repaired: bool = False) -> Self:
+    def of(cls, text: str) -> Self:
         """Make the counts of one text."""
         is_lower = is_lower_case(text)
         faults = {"n_lower_case": is_lower, "n_lost_names": is_lower and bool(_cased_names().search(text))}
-        return cls(1, **faults, n_mojibake=has_mojibake(text), n_lost=_LOST in text, n_repaired=is_repaired)
+        return cls(1, **faults, n_mojibake=has_mojibake(text), n_lost=_LOST in text)
 
     def __add__(self, tally: TextTally) -> TextTally:
         return TextTally(*map(add, dataclasses.astuple(self), dataclasses.astuple(tally)))
@@ -103,8 +97,6 @@ class TextTally:
             yield f"Capitals or title case rewritten to sentence case before parsing: {self._of_all(self.n_recased)}."
         if self.n_cleaned:
             yield f"HTML or invisible characters removed: {self._of_all(self.n_cleaned)}."
-        if self.n_repaired:
-            yield f"Text repaired: {self._of_all(self.n_repaired)}."
         if self.n_lost_names:
             yield (
                 "Texts without upper case that have names which are also words (turkey, the us): "
@@ -113,7 +105,7 @@ class TextTally:
         if self.n_mojibake:
             yield (
                 "Characters of a wrong encoding, as in \u201cdidn\u00e2\u20ac\u2122t\u201d: "
-                f"{self._of_all(self.n_mojibake)}. Read the source as UTF-8, or repair the text with --fix-text."
+                f"{self._of_all(self.n_mojibake)}. Read the source as UTF-8, or repair it with ftfy."
             )
         if self.n_lost:
             yield (
@@ -127,7 +119,9 @@ class TextTally:
 
 def tally_of_run(record: Mapping[str, Any]) -> TextTally:
     """Counts of the texts in the inputs of a run, from its record run.json; inputs that were not scored count 0."""
-    return sum((TextTally(**row["scoring"]["texts"]) for row in record["inputs"] if "scoring" in row), TextTally())
+    rows = (row["scoring"]["texts"] for row in record["inputs"] if "scoring" in row)
+    names = [each.name for each in dataclasses.fields(TextTally)]  # earlier versions counted others, too
+    return sum((TextTally(*(row.get(name, 0) for name in names)) for row in rows), TextTally())
 
 
 def set_aside_before(record: Mapping[str, Any]) -> Iterator[str]:
@@ -149,34 +143,6 @@ def is_lower_case(text: str) -> bool:
 def has_mojibake(text: str) -> bool:
     """Whether a text has a sequence of characters that results from decoding UTF-8 as Windows-1252 or Latin-1."""
     return not text.isascii() and _MOJIBAKE.search(text) is not None
-
-
-def require_repair() -> None:
-    """Raise ParameterError unless ftfy is installed."""
-    if find_spec("ftfy") is None:
-        raise ParameterError("needs ftfy, which is not installed", parameter="fix_text", hint=install_hint("text"))
-
-
-def repair_version() -> str:
-    """Name and version of the library that repairs texts."""
-    import ftfy
-
-    return f"ftfy {ftfy.__version__}"
-
-
-def repaired(article: Article) -> Article:
-    """Repair the text and the headline of an article with ftfy; return the same object if they need no repair.
-
-    ftfy replaces mojibake by the intended characters and HTML entities by characters, and removes control characters.
-    Quotation marks are kept, because parsers handle them.
-    """
-    import ftfy
-
-    settings: Any = ftfy.TextFixerConfig(uncurl_quotes=False, explain=False)
-    text, title = ftfy.fix_text(article.text, settings), ftfy.fix_text(article.title, settings)
-    if (text, title) == (article.text, article.title):
-        return article
-    return dataclasses.replace(article, text=text, title=title)
 
 
 # --- dates far from all others ---

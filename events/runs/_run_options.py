@@ -9,7 +9,7 @@ from typing import Literal
 from corefsample.errors import ParameterError
 from events import _options as shared
 from events._options import Options, declared, option
-from events.news._quality import Duplicates, require_repair
+from events.news._quality import Duplicates
 
 ARTICLE_OPTIONS = ("text_column", "date_column", "id_column", "title_column", "date_format")
 
@@ -216,8 +216,6 @@ class ReadingOptions(ColumnOptions):
         Separator of the paragraphs of a text: a blank line, or the end of each line.
     as_written
         Parse texts unchanged, with datelines and credits, HTML, capitals and title case.
-    fix_text
-        Repair characters of a wrong encoding with ftfy (extra `text`).
     duplicates
         Articles that repeat the words (at least 20) of an earlier one, if under another dateline or with other credits
         or markup: keep them with a warning, or drop them.
@@ -233,18 +231,14 @@ class ReadingOptions(ColumnOptions):
     headline: bool = True
     paragraphs: Literal["blank-line", "line"] = "blank-line"
     as_written: bool = False
-    fix_text: bool = False
     duplicates: Duplicates = "keep"
     parses: int | None = option(default=None, at_least=1, at_most=10_000)
     parse_temperature: float | None = option(default=None, above=0.0)
 
     def _check(self) -> None:
         super()._check()
-        if self.fix_text:
-            require_repair()
-        for name in ("fix_text", "parses"):
-            if getattr(self, name) and self.pipeline is None:
-                raise ParameterError("is for text that a pipeline parses, got no pipeline", parameter=name)
+        if self.parses and self.pipeline is None:
+            raise ParameterError("is for text that a pipeline parses, got no pipeline", parameter="parses")
         if self.parse_temperature is not None and self.parses is None:
             raise ParameterError("can only be used with a number of parses", parameter="parse_temperature")
 

@@ -274,6 +274,5 @@ def _require_pipeline_for_text(documents: DocumentInputs, options: ScoringOption
         raise ParameterError(f"must be 'parse' for text ({text}), got 'annotated'", parameter="mentions")
     if words is None or options.pipeline is None:
         return
-    for name in ("parses", "fix_text"):
-        if getattr(options, name):
-            raise ParameterError(f"is for text, got documents that consist of words ({words})", parameter=name)
+    if options.parses:
+        raise ParameterError(f"is for text, got documents that consist of words ({words})", parameter="parses")

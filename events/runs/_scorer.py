@@ -38,7 +38,7 @@ from corefsample.syntax._schemes import SCHEME_FIELD, scheme_metadata
 from events.corpora._document_inputs import ReadDocument
 from events.news._fields import Article
 from events.news._preparation import LEFT_OUT, prepared
-from events.news._quality import TextTally, repair_version, repaired
+from events.news._quality import TextTally
 from events.runs._run_options import ScoringOptions
 
 if TYPE_CHECKING:
@@ -133,7 +133,6 @@ class Scorer:
             "pipeline": None if options.pipeline is None else pipeline_record(self.pipeline, options.pipeline),
             **sampling,
             "recalibration": {source: self.recalibration_of(source) for source in MENTION_SOURCES},
-            "text_repair": repair_version() if options.fix_text else None,
         }
         return json.loads(json.dumps(settings))  # type: ignore[no-any-return]
 
@@ -188,9 +187,8 @@ class Scorer:
     def _scored_article(self, article: Article, tally: ScoringTally) -> tuple[list[ScoredDocument], TextTally]:
         """Score the mentions of every parse of an article; the tally counts those of the pipeline's usual parse."""
         options, model = self.options, self.models["parse"]
-        source = repaired(article) if options.fix_text else article
-        text = prepared(source, model.knows, is_repaired=source is not article, **options.subset(*_PREPARING))
-        article, texts = source, text.parsed
+        text = prepared(article, model.knows, **options.subset(*_PREPARING))
+        texts = text.parsed
         with parsing("text"):
             if options.parses is None:
                 parsed = [(1, tokens_of_paragraphs([*self.pipeline.pipe(texts)]))]

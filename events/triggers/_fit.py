@@ -30,7 +30,6 @@ from events.rules._rules import Rule
 from events.triggers._texts import AnsweredText, Mark
 
 LEAST_COUNT = 3  # of predicates with a feature
-LEAST_LEMMAS = 1  # of predicates with a lemma that report an event
 # Precisions of the weights of a type, and of those that all types share: chosen by the log loss of batches left out
 # (benchmarks/trigger_study.py --only left-out).
 PENALTY, SHARED_PENALTY = 4.0, 5.0
@@ -230,7 +229,7 @@ def fit_trigger_model(
         tuple(rule.name for rule in rules),
         rows,
         weights,
-        frozenset(lemma for lemma, n in Counter(reporting).items() if n >= LEAST_LEMMAS),
+        frozenset(reporting),
         encoder=encoder,
         of_vectors=of_vectors * np.float32(_SCALE),
     )

@@ -74,9 +74,9 @@ def test_a_run_gives_the_event_of_any_actor_or_its_actors(run: Path) -> None:
 
 def test_an_audit_from_plan_to_tables(run: Path, tmp_path: Path) -> None:
     folder = tmp_path / "audit"
-    first = run_audit_plan(run, AuditPlanOptions(out=folder, n_labels=18))
-    second = run_audit_plan(run, AuditPlanOptions(out=folder, more=6))
-    assert (first["plan"], second["n_drawn"], second["n_new"]) == (second["plan"], 24, 6)
+    first = run_audit_plan(run, AuditPlanOptions(out=folder, n_labels=20))
+    second = run_audit_plan(run, AuditPlanOptions(out=folder, more=4))
+    assert (first["plan"], second["n_drawn"], second["n_new"]) == (second["plan"], 24, 4)
     summary = run_audit_estimate(run, [fill(each["sheet"], "yes") for each in (first, second)])
     assert {"audited.csv", "audited-model.csv", "disagreements.csv", "audited.png"} <= set(summary["files"])
     table = pd.read_csv(folder / "audited.csv", keep_default_na=False)
@@ -94,7 +94,7 @@ def test_an_audit_from_plan_to_tables(run: Path, tmp_path: Path) -> None:
     of_audit = folder / "audited-reference.csv"
     with error(ParameterError, parameter="prior"):  # the labels would count twice
         run_audit_estimate(run, [first["sheet"]], AuditEstimateOptions(rounds=1, prior=str(of_audit)))
-    other = run_audit_plan(run, AuditPlanOptions(out=tmp_path / "other", n_labels=18, seed=1))
+    other = run_audit_plan(run, AuditPlanOptions(out=tmp_path / "other", n_labels=20, seed=1))
     run_audit_estimate(run, [fill(other["sheet"], "yes")], AuditEstimateOptions(pictures=False, prior=str(of_audit)))
     inputs = json.loads((tmp_path / "other" / "audited.json").read_text())["inputs"]
     assert [(each["path"], each["sha256"]) for each in inputs[1:]] == [(str(of_audit), sha256(of_audit))]
@@ -159,11 +159,11 @@ def test_columns_of_the_articles_divide_strata_and_name_units(tmp_path: Path) ->
 
 def test_question_and_codebook_can_be_changed_and_stay_in_later_rounds(run: Path, tmp_path: Path) -> None:
     own = partial(AuditPlanOptions, question="Who did it?", codebook="Raids count.")
-    first = run_audit_plan(run, own(out=tmp_path, n_labels=18))
+    first = run_audit_plan(run, own(out=tmp_path, n_labels=20))
     later = run_audit_plan(run, AuditPlanOptions(out=tmp_path, more=2))
     for plan in (first, later):
         assert (plan["question"], *plan["codebook"]) == ("Who did it?", "Raids count.")
-    emptied = run_audit_plan(run, AuditPlanOptions(out=tmp_path, n_labels=18, codebook="", overwrite=True))
+    emptied = run_audit_plan(run, AuditPlanOptions(out=tmp_path, n_labels=20, codebook="", overwrite=True))
     assert not emptied["codebook"]
     assert emptied["question"].startswith("Does the article say that an actor of the lexicon countries attacked")
 

@@ -1,6 +1,7 @@
 """The trigger model: features, probabilities, files, and the fit to texts with answers."""
 
 import dataclasses
+import re
 from math import exp
 from pathlib import Path
 from types import SimpleNamespace
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from expected_errors import error
+from hypothesis import given, strategies as st
 from references import events as er
 
 from corefsample import InputError, ParameterError
@@ -26,7 +28,7 @@ SENTENCE = "Iran/PROPN>2:nsubj attacked=attack/VERB>0:root 12/NUM>4:nummod ship/
 def features(sentence: str = SENTENCE, scheme: str = "ud2") -> tm.PredicateFeatures:
     tokens = er.scored(er.json_document("d", "1999-01-05", [sentence], {})).tokens
     assert tokens is not None
-    return tm.PredicateFeatures(ParseView(tokens, SCHEMES[scheme]), tokens.sent.tolist())
+    return tm.PredicateFeatures(ParseView(tokens, SCHEMES[scheme]))
 
 
 def model(*, shared: float = 0.0, **weights: float) -> tm.TriggerModel:
@@ -36,13 +38,71 @@ def model(*, shared: float = 0.0, **weights: float) -> tm.TriggerModel:
     return tm.TriggerModel(("attack",), rows, np.column_stack((of_attack, shared * of_attack)), frozenset(["attack"]))
 
 
+def names_of(view: ParseView, token: int) -> set[str]:
+    """Features of a predicate, written one by one."""
+    lemmas, labels, upos, heads = (
+        [re.sub("[0-9]", "0", x.lower()) for x in view.lemma],
+        view.labels,
+        view.upos,
+        view.heads,
+    )
+    lemma, head, below = lemmas[token], heads[token], token
+    names = ["bias", f"l={lemma}", f"lu={lemma}/{upos[token]}", f"w={view.text[token].lower()}"]
+    names += [f"d={labels[token]}", f"u={upos[token]}"]
+    if head >= 0:
+        names += [f"h={lemmas[head]}", f"dh={labels[token]}>{lemmas[head]}", f"du={labels[token]}>{upos[head]}"]
+        names += [f"lh={lemma}<{lemmas[head]}"]
+    for c in [c for c, of_child in enumerate(heads) if of_child == token]:
+        names += [
+            f"c={labels[c]}",
+            f"cl={labels[c]}:{lemmas[c]}",
+            f"cu={labels[c]}:{upos[c]}",
+            f"lc={lemma}>{labels[c]}",
+        ]
+        names += [f"ll={lemma}>{'PROPN' if upos[c] == 'PROPN' else lemmas[c]}"]
+        for g in [g for g, of_grandchild in enumerate(heads) if of_grandchild == c]:
+            names += [f"g={labels[c]}>{labels[g]}:{lemmas[g]}", f"gg={lemmas[c]}:{lemmas[g]}"]
+    for _ in range(4):
+        if head >= 0:
+            siblings = [c for c, of_child in enumerate(heads) if of_child == head and c != below]
+            names += [f"a={lemmas[head]}"]
+            names += [f"am={labels[c]}:{lemmas[c]}" for c in siblings if labels[c] in tm._MODIFIERS]
+            below, head = head, heads[head]
+    sentence = view.tokens.sent
+    return {
+        *names,
+        *(f"s={x}" for t, x in enumerate(lemmas) if sentence[t] == sentence[token] and upos[t] in tm._CONTENT),
+    }
+
+
 def test_features_are_words_and_labels_around_the_predicate() -> None:
     expected = {"bias", "l=attack", "lu=attack/VERB", "w=attacked", "d=root", "u=VERB", "s=iran", "s=attack", "s=ship"}
     expected |= {"c=nsubj", "cl=nsubj:iran", "lc=attack>nsubj", "ll=attack>PROPN", "cu=nsubj:PROPN", "gg=ship:00"}
     expected |= {"c=obj", "cl=obj:ship", "lc=attack>obj", "ll=attack>ship", "cu=obj:NOUN", "g=obj>nummod:00", "s=00"}
-    assert set(features().of(1)) == expected
-    of_object = set(features().of(3))
-    assert {"h=attack", "dh=obj>attack", "du=obj>VERB", "lh=ship<attack", "a=attack"} <= of_object
+    assert features().of(1) == {*map(tm.feature_hash, expected)}
+
+
+@given(st.data())
+def test_compiled_features_and_scores_are_those_written_one_by_one(data: st.DataObject) -> None:
+    n = data.draw(st.integers(1, 12))
+    words = data.draw(
+        st.lists(st.sampled_from(["Iraq", "\u00c9tat", "7-1", "said", "", "\ud800", "the"]), min_size=n, max_size=n)
+    )
+    tags = data.draw(st.lists(st.sampled_from(["VERB", "NOUN", "PROPN", "DET", "ADP"]), min_size=n, max_size=n))
+    labels = data.draw(st.lists(st.sampled_from(["nsubj", "obj", "aux", "mark", "case"]), min_size=n, max_size=n))
+    heads = [data.draw(st.integers(-1, t - 1)) for t in range(n)]  # the first word of each tree is its root
+    cuts = sorted(data.draw(st.lists(st.integers(0, 2), min_size=n, max_size=n)))
+    tokens = SimpleNamespace(head=np.array(heads, np.int32), sent=np.array(cuts, np.int32))
+    view: Any = SimpleNamespace(tokens=tokens, text=words, lemma=words, upos=tags, labels=labels, heads=heads)
+    of_parse, names = tm.PredicateFeatures(view), [names_of(view, t) for t in range(n)]
+    kept = data.draw(st.sets(st.sampled_from(sorted(set().union(*names)))))
+    weights = {name: float(i % 7 - 3) for i, name in enumerate(sorted(kept))}
+    assert [of_parse.of(t) for t in range(n)] == [{*map(tm.feature_hash, each)} for each in names]
+    of_lemma = ("l=", "lu=", "w=", "lh=", "lc=", "ll=")
+    without = [{tm.feature_hash(name) for name in each if not name.startswith(of_lemma)} for each in names]
+    assert [of_parse.of(t, with_lemma=False) for t in range(n)] == without
+    scores = of_parse.scores(model(**weights), range(n))[:, 0].tolist()
+    assert scores == [sum(weights.get(name, 0.0) for name in each) for each in names]
 
 
 def test_the_probability_is_logistic_in_the_weights_of_what_holds() -> None:
@@ -112,7 +172,7 @@ def test_a_result_of_a_match_is_no_force() -> None:
     beating = "Guards/NOUN>2:nsubj beat/VERB>0:root him/PRON>2:dobj "
     of_texts = [features(text, "clearnlp") for text in (result + day.format(7), beating + day.format(4))]
     p = [tm.load_trigger_model("words").probability("force", of_text, 1, True, ()) for of_text in of_texts]
-    assert p[0] < 0.4 < 0.7 < p[1]
+    assert p[0] < 0.4 < 0.6 < p[1]
 
 
 def test_only_the_preset_asserted_of_english_rules_has_a_model() -> None:

@@ -2,24 +2,17 @@
 
 import csv
 import dataclasses
-import datetime
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from run_cases import score_corpus, stop_after
 
-from corefsample import ParameterError, read_documents
-from corefsample._lazy import install_hint
-from events.news import _quality as quality
-from events.news._fields import Article
+from corefsample import read_documents
 from events.news._preparation import body_words
-from events.news._quality import TextTally, has_mojibake, is_lower_case, repaired, require_repair
+from events.news._quality import TextTally, has_mojibake, is_lower_case
 from events.runs._run_options import ScoringOptions
-
-pytest.importorskip("ftfy", reason="extra `text`")
 
 TEXTS = {
     "a": "France attacked Iraq .",
@@ -35,13 +28,6 @@ def news(tmp_path: Path) -> Path:
     rows = [{"doc_id": name, "date": "2001-02-03", "text": text} for name, text in TEXTS.items()]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
-
-
-def test_texts_are_repaired_before_they_are_parsed(news: Path, model_path: Path, tiny: str) -> None:
-    options = ScoringOptions(model=str(model_path), pipeline=tiny, fix_text=True)
-    score_corpus(news, news.with_name("s.jsonl"), options)
-    tokens = [document.tokens for document in read_documents(news.with_name("s.jsonl"))]
-    assert list(tokens[2].text) == ["The", "rebels", "did", "n’t", "leave", "."]
 
 
 def test_a_continued_run_counts_all_texts(news: Path, model_path: Path, tiny: str) -> None:
@@ -113,10 +99,8 @@ def test_texts_that_come_again_are_listed_and_kept_or_dropped(
     assert not warned or {"2", "'wire'", "'first',"} <= set(warned[0].split())
 
 
-# --- texts that lost their upper case or their encoding are recognised, and repaired with ftfy ------------
+# --- texts that lost their upper case or their encoding are recognised ------------
 
-
-pytest.importorskip("ftfy", reason="extra `text`")
 
 # What people write in news, whose UTF-8 is more than one byte each.
 NOT_ASCII = "éèêàçñöüßÅØ£§«»°·“”‘’–—…•€™😀¡¿"
@@ -159,24 +143,5 @@ def test_a_text_without_upper_case_is_recognised_from_40_letters(text: str, expe
 
 def test_texts_are_counted_by_fault_and_counts_add_up() -> None:
     tally = TextTally.of("The U.S. attacked.") + TextTally.of("it didnâ€™t say so. " * 4)
-    tally += TextTally.of("lost \N{REPLACEMENT CHARACTER}", is_repaired=True)
-    assert tally == TextTally(n_texts=3, n_lower_case=1, n_mojibake=1, n_lost=1, n_repaired=1)
-
-
-def test_ftfy_repairs_text_and_headline_and_keeps_quotation_marks() -> None:
-    article = Article("a", datetime.date(2001, 9, 11), "He didnâ€™t say “noâ€\x9d.", "CafÃ© &amp; bar", {"desk": "x"})
-    found = repaired(article)
-    assert (found.text, found.title) == ("He didn’t say “no”.", "Café & bar")
-    assert (found.doc_id, found.date, found.metadata) == (article.doc_id, article.date, article.metadata)
-    assert not has_mojibake(found.text)
-    assert repaired(found) is found
-
-
-def test_an_error_names_the_extra_of_the_repair(monkeypatch: pytest.MonkeyPatch) -> None:
-    require_repair()
-    monkeypatch.setattr(quality, "find_spec", lambda name: None)
-    monkeypatch.setitem(sys.modules, "ftfy", None)
-    with pytest.raises(ParameterError, match="needs ftfy, which is not installed") as raised:
-        require_repair()
-    assert raised.value.parameter == "fix_text"
-    assert raised.value.hint == install_hint("text")
+    tally += TextTally.of("lost \N{REPLACEMENT CHARACTER}")
+    assert tally == TextTally(n_texts=3, n_lower_case=1, n_mojibake=1, n_lost=1)
