@@ -27,7 +27,6 @@ from events.evidence import _columns
 
 Interval = Literal["quantile", "hdi", "normal"]
 _CELL_COLUMNS = ("mean", "mean_mc_se", "sd", "lower", "upper", "one_best", "mean_named")  # columns
-_SAMPLED = 4096  # cells whose counts by sample are in memory at once
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -248,18 +247,15 @@ class EventCounts(HtmlTable):
             for index in with_evidence.tolist():
                 values[3:5, index] = self._ends_of(None, all_cells.pmf(int(cells[index])))
             return values
-        for start in range(0, len(with_evidence), _SAMPLED):
-            chunk = with_evidence[start : start + _SAMPLED]
-            positions = np.full(len(all_cells.key), -1)
-            positions[cells[chunk]] = np.arange(len(chunk))
-            for index, counts in zip(chunk.tolist(), all_cells.sampled(positions, len(chunk)), strict=True):
-                if settings.is_shared:
-                    values[2, index] = np.std(counts)
-                    values[1, index] = max(values[1, index], _error_of_draws(counts))
-                pmf = (
-                    credible_intervals.sample_shares(counts) if settings.is_shared else all_cells.pmf(int(cells[index]))
-                )
-                values[3:5, index] = self._ends_of(counts, pmf)
+        of_evidence = np.cumsum(all_cells.has_evidence) - 1  # rows of sampled counts
+        for index in with_evidence.tolist():
+            cell = int(cells[index])
+            counts = all_cells.by_sample[of_evidence[cell]]
+            if settings.is_shared:
+                values[2, index] = np.std(counts)
+                values[1, index] = max(values[1, index], _error_of_draws(counts))
+            pmf = credible_intervals.sample_shares(counts) if settings.is_shared else all_cells.pmf(cell)
+            values[3:5, index] = self._ends_of(counts, pmf)
         return values
 
     def _ends_of(self, by_sample: np.typing.NDArray[np.integer] | None, pmf: Floats) -> tuple[float, float]:

@@ -42,6 +42,7 @@ class ParsedWords(NamedTuple):
     is_content: Bools
     is_name: Bools
     is_modifier: Bools
+    hashes: Words32  # room for the features of any predicate
 
 
 class FeatureTable(NamedTuple):
@@ -67,58 +68,56 @@ def between(code: np.uint32, string: int, sign: np.uint32, words: ParsedWords) -
     return np.uint32(OF_BYTES[(code ^ sign) & BYTE] ^ (code >> EIGHT))
 
 
+@inner_kernel
+def add(code: np.uint32, n: int, words: ParsedWords) -> int:
+    """Write a code as a feature after n others, and return their number."""
+    words.hashes[n] = code ^ BITS
+    return n + 1
+
+
 @kernel_in_place
-def write_features(token: int, words: ParsedWords, with_lemma: bool, hashes: Words32) -> int:
-    """Write the features of a predicate to a long enough array, some twice, and return their number."""
+def write_features(token: int, words: ParsedWords, with_lemma: bool) -> int:
+    """Write the features of a predicate to the hashes, some twice, and return their number."""
     lemmas, labels, upos = words.lemmas, words.labels, words.upos
     lemma, label, head = lemmas[token], labels[token], words.heads[token]
-    hashes[0] = PREFIXES[BIAS]
-    hashes[1] = after(PREFIXES[D], label, words)
-    hashes[2] = after(PREFIXES[U], upos[token], words)
-    n = 3
+    n = add(PREFIXES[BIAS], 0, words)
+    n = add(after(PREFIXES[D], label, words), n, words)
+    n = add(after(PREFIXES[U], upos[token], words), n, words)
     if with_lemma:
-        hashes[n] = after(PREFIXES[L], lemma, words)
-        hashes[n + 1] = after(between(PREFIXES[LU], lemma, SLASH, words), upos[token], words)
-        hashes[n + 2] = after(PREFIXES[W], words.forms[token], words)
-        n += 3
+        n = add(after(PREFIXES[L], lemma, words), n, words)
+        n = add(after(between(PREFIXES[LU], lemma, SLASH, words), upos[token], words), n, words)
+        n = add(after(PREFIXES[W], words.forms[token], words), n, words)
     if head >= 0:
-        hashes[n] = after(PREFIXES[H], lemmas[head], words)
-        hashes[n + 1] = after(between(PREFIXES[DH], label, GREATER, words), lemmas[head], words)
-        hashes[n + 2] = after(between(PREFIXES[DU], label, GREATER, words), upos[head], words)
-        n += 3
+        n = add(after(PREFIXES[H], lemmas[head], words), n, words)
+        n = add(after(between(PREFIXES[DH], label, GREATER, words), lemmas[head], words), n, words)
+        n = add(after(between(PREFIXES[DU], label, GREATER, words), upos[head], words), n, words)
         if with_lemma:
-            hashes[n] = after(between(PREFIXES[LH], lemma, LESS, words), lemmas[head], words)
-            n += 1
+            n = add(after(between(PREFIXES[LH], lemma, LESS, words), lemmas[head], words), n, words)
     for i in range(words.first_dependents[token], words.first_dependents[token + 1]):
         child = words.dependents[i]
         word, below = lemmas[child], labels[child]
-        hashes[n] = after(PREFIXES[C], below, words)
-        hashes[n + 1] = after(between(PREFIXES[CL], below, COLON, words), word, words)
-        hashes[n + 2] = after(between(PREFIXES[CU], below, COLON, words), upos[child], words)
-        n += 3
+        n = add(after(PREFIXES[C], below, words), n, words)
+        n = add(after(between(PREFIXES[CL], below, COLON, words), word, words), n, words)
+        n = add(after(between(PREFIXES[CU], below, COLON, words), upos[child], words), n, words)
         if with_lemma:
             # Most names are not in any text with answers.
             kind = upos[child] if words.is_name[child] else word
-            hashes[n] = after(between(PREFIXES[LC], lemma, GREATER, words), below, words)
-            hashes[n + 1] = after(between(PREFIXES[LL], lemma, GREATER, words), kind, words)
-            n += 2
+            n = add(after(between(PREFIXES[LC], lemma, GREATER, words), below, words), n, words)
+            n = add(after(between(PREFIXES[LL], lemma, GREATER, words), kind, words), n, words)
         for k in range(words.first_dependents[child], words.first_dependents[child + 1]):
             grandchild = words.dependents[k]
             path = between(between(PREFIXES[G], below, GREATER, words), labels[grandchild], COLON, words)
-            hashes[n] = after(path, lemmas[grandchild], words)
-            hashes[n + 1] = after(between(PREFIXES[GG], word, COLON, words), lemmas[grandchild], words)
-            n += 2
+            n = add(after(path, lemmas[grandchild], words), n, words)
+            n = add(after(between(PREFIXES[GG], word, COLON, words), lemmas[grandchild], words), n, words)
     below = token
     for _ in range(_GOVERNORS):
         if head < 0:
             break
-        hashes[n] = after(PREFIXES[A], lemmas[head], words)
-        n += 1
+        n = add(after(PREFIXES[A], lemmas[head], words), n, words)
         for i in range(words.first_dependents[head], words.first_dependents[head + 1]):
             child = words.dependents[i]
             if words.is_modifier[child] and child != below:
-                hashes[n] = after(between(PREFIXES[AM], labels[child], COLON, words), lemmas[child], words)
-                n += 1
+                n = add(after(between(PREFIXES[AM], labels[child], COLON, words), lemmas[child], words), n, words)
         below, head = head, words.heads[head]
     first = last = token
     while first > 0 and words.sentences[first - 1] == words.sentences[token]:
@@ -127,25 +126,18 @@ def write_features(token: int, words: ParsedWords, with_lemma: bool, hashes: Wor
         last += 1
     for other in range(first, last + 1):
         if words.is_content[other]:
-            hashes[n] = after(PREFIXES[S], lemmas[other], words)
-            n += 1
-    for i in range(n):
-        hashes[i] ^= BITS
+            n = add(after(PREFIXES[S], lemmas[other], words), n, words)
     return n
 
 
 @kernel_in_place
-def sum_weights(
-    tokens: Ints, words: ParsedWords, table: FeatureTable, weights: Floats32, hashes: Words32, scores: Floats32
-) -> None:
-    """Add the weights of the features of predicates to the scores of their tokens; each feature counts once.
-
-    The hashes are scratch space that is long enough for the features of any predicate.
-    """
+def sum_weights(tokens: Ints, words: ParsedWords, table: FeatureTable, weights: Floats32, scores: Floats32) -> None:
+    """Add the weights of the features of predicates to the scores of their tokens; each feature counts once."""
+    hashes = words.hashes
     rows = hashes.view(np.int32)  # a row is written where the hash has been read
     for token in tokens:
         n_rows = 0
-        for k in range(write_features(token, words, True, hashes)):
+        for k in range(write_features(token, words, True)):
             bucket = hashes[k] >> SHIFT
             for j in range(table.buckets[bucket], table.buckets[bucket + 1]):
                 if table.hashes[j] == hashes[k] and table.rows[j] not in rows[:n_rows]:

@@ -107,37 +107,21 @@ class PredicateFeatures:
         view, numbers = self._view, defaultdict[str, int](count().__next__)
         columns = chain(self._lemmas, map(str.lower, view.text), view.upos, view.labels)
         lemmas, forms, upos, labels = np.fromiter(map(numbers.__getitem__, columns), np.int32).reshape(4, -1)
-        encoded = [each.encode("utf-8", "surrogatepass") for each in numbers]
-        heads = view.tokens.head
+        encoded, heads = [each.encode("utf-8", "surrogatepass") for each in numbers], view.tokens.head
         is_content, is_name, is_modifier = (
             np.array([name in members for name in numbers], np.bool_)[column]
             for members, column in ((_CONTENT, upos), (("PROPN",), upos), (_MODIFIERS, labels))
         )
-        return kernels.ParsedWords(
-            letters=np.frombuffer(b"".join(encoded), np.uint8),
-            starts=np.cumsum([0, *map(len, encoded)]),
-            lemmas=lemmas,
-            forms=forms,
-            upos=upos,
-            labels=labels,
-            heads=heads,
-            sentences=self._sentences,
-            dependents=np.argsort(heads, kind="stable"),
-            first_dependents=np.searchsorted(np.sort(heads), np.arange(len(heads) + 1)),
-            is_content=is_content,
-            is_name=is_name,
-            is_modifier=is_modifier,
-        )
-
-    @cached_property
-    def _space(self) -> npt.NDArray[np.uint32]:
-        """Room for the features of any predicate."""
-        return np.empty(32 + 16 * len(self._lemmas), np.uint32)
+        letters, starts = np.frombuffer(b"".join(encoded), np.uint8), np.cumsum([0, *map(len, encoded)])
+        bounds = np.searchsorted(np.sort(heads), np.arange(len(heads) + 1))
+        parse = heads, self._sentences, np.argsort(heads, kind="stable"), bounds
+        masks = is_content, is_name, is_modifier, np.empty(32 + 16 * len(heads), np.uint32)
+        return kernels.ParsedWords(letters, starts, lemmas, forms, upos, labels, *parse, *masks)
 
     def of(self, token: int, *, with_lemma: bool = True) -> set[int]:
         """Hashes of the features of a predicate, or of those without its lemma and form."""
-        n = kernels.write_features(token, self._parsed, with_lemma, self._space)
-        return set(self._space[:n].tolist())
+        n = kernels.write_features(token, self._parsed, with_lemma)
+        return set(self._parsed.hashes[:n].tolist())
 
     def word(self, token: int) -> tuple[str, str]:
         """Lemma, in lower case and with 0 for each digit, and part of speech of a token."""
@@ -164,7 +148,7 @@ class PredicateFeatures:
         index = np.fromiter(tokens, np.int64, len(tokens))
         new = index[~is_known[index]]
         if len(new):
-            kernels.sum_weights(new, self._parsed, model.table, model.weights, self._space, scores)
+            kernels.sum_weights(new, self._parsed, model.table, model.weights, scores)
             if model.encoder is not None:
                 scores[new] += (
                     np.array([self.vector(model.encoder, token) for token in new.tolist()]) @ model.of_vectors

@@ -12,16 +12,13 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from operator import add
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
 from corefsample._arrays import Bools
 from corefsample.documents._tokens import counted
 from corefsample.languages._language import load_language
-
-if TYPE_CHECKING:
-    pass
 
 _FEWEST_LETTERS = 40  # shorter texts, such as headlines, may have no upper case
 

@@ -7,7 +7,7 @@ import json
 import os
 from collections.abc import Mapping
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import corefsample
 from corefsample.documents._annotated import AnnotatedDocument
@@ -40,9 +40,6 @@ from events.news._fields import Article
 from events.news._preparation import LEFT_OUT, prepared
 from events.news._quality import TextTally
 from events.runs._run_options import ScoringOptions
-
-if TYPE_CHECKING:
-    pass
 
 _PREPARING = ("headline", "paragraphs", "as_written")  # keywords of `prepared`
 _NOT_IN_KEY = ("on_error", "max_quarantined")  # options on which no score depends

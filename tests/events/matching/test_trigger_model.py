@@ -82,6 +82,7 @@ def test_features_are_words_and_labels_around_the_predicate() -> None:
     assert features().of(1) == {*map(tm.feature_hash, expected)}
 
 
+@pytest.mark.kernels
 @given(st.data())
 def test_compiled_features_and_scores_are_those_written_one_by_one(data: st.DataObject) -> None:
     n = data.draw(st.integers(1, 12))
