@@ -6,7 +6,8 @@ reports a type, of the model and of the rules alone, and calibration by type, wi
 answers by rule and actor (leads and traps, beside the project), which the model has not seen; log loss, share wrong
 (P >= .7 for no, <= .3 for yes), share of yes with P > .5, and of no. `corpora`: documents with answers which no model
 has seen, of the folder of rule_reference.py (`--folder`); average precision of P, and of P that a reader says yes
-(with a reference class of the other corpora), and share true where P > .8.
+(with a reference class of the other corpora), and share true where P > .8. `cost`: share of the processor time of
+`events` on the MUC reports of that folder that features and scores of predicates take.
 """
 
 from __future__ import annotations
@@ -14,11 +15,13 @@ from __future__ import annotations
 import argparse
 import subprocess
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pytest
 import spacy
 from matplotlib.figure import Figure
 from police_events import average_precision
@@ -32,6 +35,7 @@ from corefsample.calibration import calibration_error, reliability_curve
 from corefsample.plots import reliability_axes
 from corefsample.plots.style import save_figure
 from events import EventCounter, load_lexicon, load_rules
+from events.commands import EventsOptions, run_events
 from events.evidence._rule_set import RuleSet
 from events.matching._encoder import load_encoder
 from events.matching._trigger_model import (
@@ -40,6 +44,7 @@ from events.matching._trigger_model import (
     LEAST_SIMILAR,
     TRIGGER,
     TYPES,
+    PredicateFeatures,
     TriggerModel,
     feature_hash,
     implying_columns,
@@ -277,13 +282,40 @@ def corpora(folder: Path, pipeline: str, encoder: str | None) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def cost(folder: Path) -> pd.DataFrame:
+    """Processor time of runs, and share of `PredicateFeatures`, by rules."""
+    seconds = [0.0]
+
+    def timed(function: Callable[..., object]) -> Callable[..., object]:
+        def call(*arguments: object) -> object:
+            started = time.thread_time()
+            try:
+                return function(*arguments)
+            finally:
+                seconds[0] += time.thread_time() - started
+
+        return call
+
+    rows = []
+    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as out:
+        for name in ("__init__", "scores"):
+            patch.setattr(PredicateFeatures, name, timed(getattr(PredicateFeatures, name)))
+        for rules in (("kill",), ("kill",), ("conflict",), TYPES):
+            seconds[0], started = 0.0, time.process_time()
+            options = EventsOptions(out=f"{out}/{len(rows)}", rule=rules, pictures=False)
+            run_events(str(folder / "muc.parquet"), options)
+            total = time.process_time() - started
+            rows.append({"rules": ", ".join(rules), "seconds": total, "share of triggers": seconds[0] / total})
+    return pd.DataFrame(rows[1:])  # the first run compiles kernels
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", choices=["left-out", "types", "sentences", "corpora"], help="one part alone")
+    parser.add_argument("--only", choices=["left-out", "types", "sentences", "corpora", "cost"], help="one part alone")
     parser.add_argument("--pipeline", default=str(PIPELINE), help="a name or a folder")
     parser.add_argument("--encoder", help="folder of a sentence encoder, whose vectors the model uses")
     parser.add_argument("--curves", type=Path, help="picture of calibration by type, of the part left-out")
-    parser.add_argument("--folder", type=Path, help="of rule_reference.py, for the part corpora")
+    parser.add_argument("--folder", type=Path, help="of rule_reference.py, for the parts corpora and cost")
     options = parser.parse_args()
     inputs = options.pipeline, options.encoder
     parts: dict[str, Callable[[], pd.DataFrame]] = {
@@ -291,6 +323,7 @@ def main() -> None:
         "types": lambda: types_left_out(*inputs),
         "sentences": lambda: sentences(*inputs),
         **({"corpora": lambda: corpora(options.folder, *inputs)} if options.folder else {}),
+        **({"cost": lambda: cost(options.folder)} if options.folder else {}),
     }
     for part, table in parts.items():
         if options.only in (None, part):

@@ -109,16 +109,16 @@ def write_features(token: int, words: ParsedWords, with_lemma: bool) -> int:
             path = between(between(PREFIXES[G], below, GREATER, words), labels[grandchild], COLON, words)
             n = add(after(path, lemmas[grandchild], words), n, words)
             n = add(after(between(PREFIXES[GG], word, COLON, words), lemmas[grandchild], words), n, words)
-    below = token
+    lower = token
     for _ in range(_GOVERNORS):
         if head < 0:
             break
         n = add(after(PREFIXES[A], lemmas[head], words), n, words)
         for i in range(words.first_dependents[head], words.first_dependents[head + 1]):
             child = words.dependents[i]
-            if words.is_modifier[child] and child != below:
+            if words.is_modifier[child] and child != lower:
                 n = add(after(between(PREFIXES[AM], labels[child], COLON, words), lemmas[child], words), n, words)
-        below, head = head, words.heads[head]
+        lower, head = head, words.heads[head]
     first = last = token
     while first > 0 and words.sentences[first - 1] == words.sentences[token]:
         first -= 1

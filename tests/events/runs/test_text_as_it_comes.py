@@ -11,7 +11,7 @@ from run_cases import score_corpus, stop_after
 
 from corefsample import read_documents
 from events.news._preparation import body_words
-from events.news._quality import TextTally, has_mojibake, is_lower_case
+from events.news._quality import TextTally, has_mojibake, is_lower_case, tally_of_run
 from events.runs._run_options import ScoringOptions
 
 TEXTS = {
@@ -145,3 +145,6 @@ def test_texts_are_counted_by_fault_and_counts_add_up() -> None:
     tally = TextTally.of("The U.S. attacked.") + TextTally.of("it didnâ€™t say so. " * 4)
     tally += TextTally.of("lost \N{REPLACEMENT CHARACTER}")
     assert tally == TextTally(n_texts=3, n_lower_case=1, n_mojibake=1, n_lost=1)
+    texts = [dataclasses.asdict(tally), {"n_texts": 1, "n_repaired": 1}]  # of an earlier version
+    record = {"inputs": [{"scoring": {"texts": each}} for each in texts]}
+    assert tally_of_run(record) == tally + TextTally(n_texts=1)
