@@ -10,7 +10,7 @@ from zlib import crc32
 
 import numpy as np
 
-from corefsample._arrays import Bools, Bytes, Floats32, Ints, Ints32, Words32
+from corefsample._arrays import Bytes, Floats32, Ints, Ints32, Words32
 from corefsample._jit import inner_kernel, kernel_in_place
 
 _ALL = 0xFFFFFFFF
@@ -23,13 +23,18 @@ SLASH, LESS, GREATER, COLON = (np.uint32(ord(sign)) for sign in "/<>:")
 BITS, BYTE, EIGHT = np.uint32(_ALL), np.uint32(0xFF), np.uint32(8)
 BUCKETS = 16  # bits of a hash that choose its bucket
 SHIFT = np.uint32(32 - BUCKETS)
+# Parts of speech of words with content, names before others; labels of modifiers. They are the first strings.
+_CONTENT = ("PROPN", "NOUN", "VERB", "ADJ", "ADV", "ADP", "NUM")
+_MODIFIERS = ("aux", "aux:pass", "auxpass", "neg", "mark", "advmod", "prep", "case")
+FIRST_STRINGS: Final = _CONTENT + _MODIFIERS
+NAME, N_CONTENT, N_FIRST = 0, len(_CONTENT), len(FIRST_STRINGS)
 _GOVERNORS = 4  # number of heads above the predicate whose words are features
 
 
 class ParsedWords(NamedTuple):
     """Strings and parse of a document."""
 
-    letters: Bytes  # UTF-8 of the strings, one after the other
+    letters: Bytes  # UTF-8 of the strings, FIRST_STRINGS before those of the document, one after the other
     starts: Ints  # (n_strings + 1,)
     lemmas: Ints32  # (n_tokens,): strings of the tokens
     forms: Ints32
@@ -39,9 +44,6 @@ class ParsedWords(NamedTuple):
     sentences: Ints32  # in increasing order
     dependents: Ints  # tokens by their heads
     first_dependents: Ints  # (n_tokens + 1,): bounds of those of each token
-    is_content: Bools
-    is_name: Bools
-    is_modifier: Bools
     hashes: Words32  # room for the features of any predicate
 
 
@@ -101,7 +103,7 @@ def write_features(token: int, words: ParsedWords, with_lemma: bool) -> int:
         n = add(after(between(PREFIXES[CU], below, COLON, words), upos[child], words), n, words)
         if with_lemma:
             # Most names are not in any text with answers.
-            kind = upos[child] if words.is_name[child] else word
+            kind = upos[child] if upos[child] == NAME else word
             n = add(after(between(PREFIXES[LC], lemma, GREATER, words), below, words), n, words)
             n = add(after(between(PREFIXES[LL], lemma, GREATER, words), kind, words), n, words)
         for k in range(words.first_dependents[child], words.first_dependents[child + 1]):
@@ -116,7 +118,7 @@ def write_features(token: int, words: ParsedWords, with_lemma: bool) -> int:
         n = add(after(PREFIXES[A], lemmas[head], words), n, words)
         for i in range(words.first_dependents[head], words.first_dependents[head + 1]):
             child = words.dependents[i]
-            if words.is_modifier[child] and child != lower:
+            if N_CONTENT <= labels[child] < N_FIRST and child != lower:
                 n = add(after(between(PREFIXES[AM], labels[child], COLON, words), lemmas[child], words), n, words)
         lower, head = head, words.heads[head]
     first = last = token
@@ -125,7 +127,7 @@ def write_features(token: int, words: ParsedWords, with_lemma: bool) -> int:
     while last + 1 < len(words.sentences) and words.sentences[last + 1] == words.sentences[token]:
         last += 1
     for other in range(first, last + 1):
-        if words.is_content[other]:
+        if upos[other] < N_CONTENT:
             n = add(after(PREFIXES[S], lemmas[other], words), n, words)
     return n
 

@@ -60,8 +60,6 @@ LEAST_SIMILAR = 0.1  # the same by similarity alone; few predicates of ordinary 
 PREDICATES = ("VERB", "NOUN")  # parts of speech
 TRIGGER, CONDITION = "trigger of the rule ", "condition "  # features that come from the rule; alone: any condition
 ANY_TYPE = "*"  # in place of the type of rules for which the model was not fitted
-_CONTENT = frozenset(["NOUN", "VERB", "PROPN", "ADJ", "ADV", "ADP", "NUM"])
-_MODIFIERS = frozenset(["aux", "aux:pass", "auxpass", "neg", "mark", "advmod", "prep", "case"])
 _OF_NOUNS = ("noun_possessor", "noun_by", "light_verb_subject")  # paths from nouns to who did it
 _NATIONAL = "[upos=NOUN,has >amod]"  # path from the noun to itself: an Israeli air strike
 _PARTICIPLE = "[active,no >aux|mark]<acl"  # path from the verb to its noun: troops firing at houses, not a plan to fire
@@ -105,18 +103,15 @@ class PredicateFeatures:
     def _parsed(self) -> kernels.ParsedWords:
         """Strings and parse, as kernels read them."""
         view, numbers = self._view, defaultdict[str, int](count().__next__)
-        columns = chain(self._lemmas, map(str.lower, view.text), view.upos, view.labels)
-        lemmas, forms, upos, labels = np.fromiter(map(numbers.__getitem__, columns), np.int32).reshape(4, -1)
+        strings = chain(kernels.FIRST_STRINGS, self._lemmas, map(str.lower, view.text), view.upos, view.labels)
+        columns = np.fromiter(map(numbers.__getitem__, strings), np.int32)[kernels.N_FIRST :]
+        lemmas, forms, upos, labels = columns.reshape(4, -1)
         encoded, heads = [each.encode("utf-8", "surrogatepass") for each in numbers], view.tokens.head
-        is_content, is_name, is_modifier = (
-            np.array([name in members for name in numbers], np.bool_)[column]
-            for members, column in ((_CONTENT, upos), (("PROPN",), upos), (_MODIFIERS, labels))
-        )
         letters, starts = np.frombuffer(b"".join(encoded), np.uint8), np.cumsum([0, *map(len, encoded)])
         bounds = np.searchsorted(np.sort(heads), np.arange(len(heads) + 1))
         parse = heads, self._sentences, np.argsort(heads, kind="stable"), bounds
-        masks = is_content, is_name, is_modifier, np.empty(32 + 16 * len(heads), np.uint32)
-        return kernels.ParsedWords(letters, starts, lemmas, forms, upos, labels, *parse, *masks)
+        hashes = np.empty(32 + 16 * len(heads), np.uint32)
+        return kernels.ParsedWords(letters, starts, lemmas, forms, upos, labels, *parse, hashes)
 
     def of(self, token: int, *, with_lemma: bool = True) -> set[int]:
         """Hashes of the features of a predicate, or of those without its lemma and form."""
