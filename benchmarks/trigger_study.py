@@ -1,7 +1,8 @@
 """Is P that a sentence reports an event right? python benchmarks/trigger_study.py [--only PART] [--encoder FOLDER].
 
 `left-out`: texts of training/events in four folds of batches; log loss (P clipped to .01 .. .99) of P that a text
-reports a type, of the model and of the rules alone, and calibration by type, with a picture of it (`--curves FILE`).
+reports a type, of the model and of the rules alone, and calibration by type, with a picture of it (`--curves FILE`;
+with `--folder`, it has the documents of `corpora`, too).
 `types`: the same for each type with a model of the others, as for a user's rule. `sentences`: texts with a reader's
 answers by rule and actor (leads and traps, beside the project), which the model has not seen; log loss, share wrong
 (P >= .7 for no, <= .3 for yes), share of yes with P > .5, and of no. `corpora`: documents with answers which no model
@@ -31,7 +32,7 @@ from studies import markdown
 
 from corefsample import read_documents
 from corefsample._arrays import Bools, Floats
-from corefsample.calibration import calibration_error, reliability_curve
+from corefsample.calibration import ReliabilityCurve, calibration_error, reliability_curve
 from corefsample.plots import reliability_axes
 from corefsample.plots.style import save_figure
 from events import EventCounter, load_lexicon, load_rules
@@ -156,7 +157,7 @@ def training(pipeline: str, encoder: str | None) -> tuple[list[AnsweredText], li
     return texts, rules, predicates, yes
 
 
-def left_out(pipeline: str, encoder: str | None, picture: Path | None) -> pd.DataFrame:
+def left_out(pipeline: str, encoder: str | None, picture: Path | None, folder: Path | None) -> pd.DataFrame:
     """Log losses and calibration by type, each text with a model of the batches of other folds."""
     texts, rules, predicates, yes = training(pipeline, encoder)
     batches = sorted({text.batch for text in texts})
@@ -181,14 +182,27 @@ def left_out(pipeline: str, encoder: str | None, picture: Path | None) -> pd.Dat
             {"type": name, "yes": int(truth.sum()), **losses, **shares, "mean P there": float(q[q > 0.8].mean())}
         )
     if picture is not None:
+        documents = None if folder is None else pd.read_parquet(folder / "labelled.parquet")
         figure = Figure(figsize=(9.6, 7.6), layout="constrained")
         for ax, (name, curve) in zip(figure.subplots(3, 4).flat, curves.items(), strict=True):
-            reliability_axes(ax, curve).set_title(name, fontsize=10)
+            of_news = {} if documents is None else curves_of_news(documents, name)
+            reliability_axes(ax, {"texts": curve} | of_news if of_news else curve).set_title(name, fontsize=10)
             ax.set(xlabel="", ylabel="")
-        figure.supxlabel("P that a text reports the type, with a model of other batches")
-        figure.supylabel("share that does, of the training texts")
+        figure.supxlabel("P that a text or document reports the type, with a model of other texts")
+        figure.supylabel("share that does")
         save_figure(figure, picture)
     return pd.DataFrame(rows)
+
+
+def curves_of_news(documents: pd.DataFrame, event: str) -> dict[str, ReliabilityCurve]:
+    """Reliability of P that documents report a type, by anybody or the police, by corpus."""
+    curves = {}
+    of_type = documents[(documents["event"] == event) & documents["actor"].isin(["*", "POLICE"])]
+    for corpus, part in of_type.groupby("corpus"):
+        if part["yes"].sum() >= 20:
+            yes, p = part["yes"].to_numpy(bool), part["p"].to_numpy(float)
+            curves[str(corpus)] = reliability_curve(p, yes, n_bins=5, strategy="uniform")
+    return curves
 
 
 def types_left_out(pipeline: str, encoder: str | None) -> pd.DataFrame:
@@ -315,11 +329,11 @@ def main() -> None:
     parser.add_argument("--pipeline", default=str(PIPELINE), help="a name or a folder")
     parser.add_argument("--encoder", help="folder of a sentence encoder, whose vectors the model uses")
     parser.add_argument("--curves", type=Path, help="picture of calibration by type, of the part left-out")
-    parser.add_argument("--folder", type=Path, help="of rule_reference.py, for the parts corpora and cost")
+    parser.add_argument("--folder", type=Path, help="of rule_reference.py, for corpora, cost and curves")
     options = parser.parse_args()
     inputs = options.pipeline, options.encoder
     parts: dict[str, Callable[[], pd.DataFrame]] = {
-        "left-out": lambda: left_out(*inputs, options.curves),
+        "left-out": lambda: left_out(*inputs, options.curves, options.folder),
         "types": lambda: types_left_out(*inputs),
         "sentences": lambda: sentences(*inputs),
         **({"corpora": lambda: corpora(options.folder, *inputs)} if options.folder else {}),

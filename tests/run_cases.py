@@ -30,7 +30,7 @@ TABLES = (
     *("documents.parquet", "all_documents.parquet"),
 )
 # Without the error of rules, whose model takes most of the time of a small run.
-OPTIONS = CountOptions(n_samples=60, compare=("USA", "IRQ"), part_size=9, threads=1, rule_error="none")
+OPTIONS = CountOptions(n_samples=60, compare=("USA", "IRQ"), part_size=15, threads=1, rule_error="none")
 PART = 16  # documents of a part of `score`
 # Loaded by every process of a job: it waits before each record, and before it scores the documents of a part.
 SLOW = """
@@ -114,7 +114,7 @@ class Case:
         """Arguments of the command line."""
         arguments: list[Any] = [self.name, self.corpus, "--out", out, "--quiet", *more]
         if self.name == "events":
-            arguments += ["--samples", 60, "--compare", "USA", "IRQ", "--part-size", 9, "--threads", 1]
+            arguments += ["--samples", 60, "--compare", "USA", "IRQ", "--part-size", 15, "--threads", 1]
             arguments += ["--no-pictures", "--rule-error", "none"]
         else:
             arguments += ["--model", self.model, "--part-size", PART]
@@ -122,7 +122,7 @@ class Case:
 
 
 def events_case(folder: Path) -> Case:
-    return Case("events", in_groups(folder / "news.parquet", documents()), 7)
+    return Case("events", in_groups(folder / "news.parquet", documents()), 4)
 
 
 def score_case(folder: Path) -> Case:

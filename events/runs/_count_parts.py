@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from itertools import chain, pairwise
 from typing import Any
@@ -25,7 +25,7 @@ from corefsample.formats.scored._parquet import ParquetReader, row_group_sizes
 from corefsample.posterior._posterior import CorpusRecalibration
 from corefsample.recalibration import read_recalibration
 from corefsample.recalibration._uncertain import NO_RECALIBRATION, named_recalibration
-from events._options import Selection, fields_of
+from events._options import Selection
 from events.counts._counter import EventCounter
 from events.evidence._columns import Calendar, EventKey
 from events.evidence._rule_set import RuleSet
@@ -82,7 +82,7 @@ def settings_of(options: CountOptions, contents: str, *without: str) -> dict[str
     without
         Names of options that are left out, because the results in question do not depend on them.
     """
-    values = options.subset(*(fields_of(CountOptions).keys() - {*_NOT_IN_KEY, *without}))
+    values = options.subset(*(each.name for each in fields(options) if each.name not in (*_NOT_IN_KEY, *without)))
     return {**json.loads(json.dumps(values)), **json.loads(contents)}
 
 

@@ -6,9 +6,10 @@ from bz2 import compress, decompress
 from collections import Counter
 from collections.abc import Collection, Sequence
 from functools import lru_cache
+from heapq import nsmallest
 from itertools import groupby
 from math import log
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -74,21 +75,34 @@ def nearest_texts(model: TriggerModel, lemmas: Collection[str], words: Sequence[
     if not model.texts:
         return []
     stored, idf = _stored(model.texts)
-    sentence, ranked = _bag(" ".join(words)), []
-    for text, bag, predicates in stored:
-        shared, of_both = (sum(idf.get(word, 0.0) for word in each) for each in (sentence & bag, sentence | bag))
-        of_lemma = [types for lemma, *types in predicates if lemma in lemmas]
-        reported = {t for types in of_lemma or [types for _, *types in predicates] for t in types}
-        ranked.append((not of_lemma, -shared / max(of_both, 1e-9), text, sorted(reported)))
-    return [NearestText(text, tuple(model.types[t] for t in reported)) for *_, text, reported in sorted(ranked)[:n]]
+    sentence = _bag(" ".join(words))
+    of_sentence = sum(idf.get(word, 0.0) for word in sentence)
+
+    def rank(index: int) -> tuple[bool, float, str]:
+        text, bag, of_bag, rows = stored[index]
+        shared = sum(idf[word] for word in sentence & bag)
+        return rows.keys().isdisjoint(lemmas), -shared / max(of_sentence + of_bag - shared, 1e-9), text
+
+    nearest = []
+    for text, _, _, rows in (stored[index] for index in nsmallest(n, range(len(stored)), rank)):
+        chosen = [types for lemma, types in rows.items() if lemma in lemmas] or rows.values()
+        nearest.append(NearestText(text, tuple(model.types[t] for t in sorted(set().union(*chosen)))))
+    return nearest
 
 
 @lru_cache(maxsize=2)
-def _stored(content: bytes) -> tuple[list[tuple[str, frozenset[str], list[list[Any]]]], dict[str, float]]:
-    """Texts with their words and predicates, and the idf of each word."""
-    stored = [(text, _bag(text), rows) for text, rows in json.loads(decompress(content))]
-    counts = Counter(word for _, bag, _ in stored for word in bag)
-    return stored, {word: log(len(stored) / count) for word, count in counts.items()}
+def _stored(content: bytes) -> tuple[list[tuple[str, frozenset[str], float, dict[str, set[int]]]], dict[str, float]]:
+    """Texts with their words, the sum of these words' idf, and types by lemma; and the idf of each word."""
+    texts = [(text, _bag(text), rows) for text, rows in json.loads(decompress(content))]
+    counts = Counter(word for _, bag, _ in texts for word in bag)
+    idf = {word: log(len(texts) / count) for word, count in counts.items()}
+    stored = []
+    for text, bag, rows in texts:
+        types_of: dict[str, set[int]] = {}
+        for lemma, *types in rows:
+            types_of.setdefault(lemma, set()).update(types)
+        stored.append((text, bag, sum(idf[word] for word in bag), types_of))
+    return stored, idf
 
 
 def _bag(text: str) -> frozenset[str]:

@@ -191,10 +191,10 @@ def test_a_finished_run_with_other_settings_needs_overwrite(
             counting.run(out, **{"inputs": [corpus, more], **keywords})
     assert counting.content(out) == before
     in_groups(corpus, documents()[:59])
-    assert counting.run(out, inputs=[corpus, more]).n_computed == 7
-    assert counting.run(out, overwrite=True).n_computed == 7
+    assert counting.run(out, inputs=[corpus, more]).n_computed == 4
+    assert counting.run(out, overwrite=True).n_computed == 4
     assert counting.content(out) == counted
-    assert len([*(out / "parts").glob("*-*")]) == 7  # and none of the run before
+    assert len([*(out / "parts").glob("*-*")]) == 4  # and none of the run before
 
 
 @pytest.mark.parametrize("name", ["counts.csv", "evidence.parquet"])
@@ -278,7 +278,7 @@ def run(counting: Case, given: dict[str, Path], tmp_path: Path) -> Callable[...,
     """Run files by their names into a folder."""
 
     def called(names: str, out: Path, **keywords: Any) -> Any:
-        options = counting.options(on_error=keywords.pop("on_error", "quarantine"))
+        options = counting.options(part_size=9, on_error=keywords.pop("on_error", "quarantine"))
         return counting.run(out, inputs=[given[name] for name in names.split()], options=options, **keywords)
 
     return called
