@@ -385,10 +385,8 @@ def recorded_stanza_scores(source: Any) -> Iterator[list[StanzaScores]]:
             for head, span in zip(heads, cluster, strict=True)
         }
         # Copied off the model's device, so that its graph can be freed.
-        scores, indices = (
-            _links.float_matrix("scores", result.coref_scores),
-            _links.int_matrix("antecedents", antecedents[0]),
-        )
+        scores = _links.float_matrix("scores", result.coref_scores)
+        indices = _links.int_matrix("antecedents", antecedents[0])
         records.append(StanzaScores(scores, indices, spans))
         return result
 

@@ -146,11 +146,7 @@ def tokens_of_doc(doc: Doc, *, blanks: bool = False) -> Tokens:
         dep=labels,
         head=tree,
         sent=sent,
-        extra={
-            "xpos": column("TAG", "_"),
-            "feats": column("MORPH", "_"),
-            "space_after": spaced[offsets].tolist(),
-        },
+        extra={"xpos": column("TAG", "_"), "feats": column("MORPH", "_"), "space_after": spaced[offsets].tolist()},
     )
 
 

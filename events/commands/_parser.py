@@ -138,10 +138,7 @@ class Command(click.Command):
         try:
             if verbose and quiet:
                 raise ParameterError("and --quiet exclude each other", parameter="verbose")
-            with (
-                log_to_screen(verbose=verbose, quiet=quiet) as warnings,
-                progress(self.task, as_json) as watchers,
-            ):
+            with log_to_screen(verbose=verbose, quiet=quiet) as warnings, progress(self.task, as_json) as watchers:
                 arguments = [values.pop(name) for name in self.arguments]
                 parameters, fields = inspect.signature(self.run).parameters, self.fields
                 option_values = {

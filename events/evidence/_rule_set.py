@@ -201,7 +201,8 @@ class RuleSet:
                 "with the rule and the lexicon counts what each of them finds"
             )
         for rule in rules_with_roles:
-            missing = _expected(rule) - set(lexicon.codes)
+            events = [event for example in rule.examples for event in example.expect.get(rule.preset, ())]
+            missing = {code for event in events for code in event.split(">")} - {"-", "", *lexicon.codes}
             if missing and lexicon.source == SHIPPED:
                 codes = ", ".join(sorted(missing))
                 suitable = [name for name in SHIPPED_LEXICONS if missing <= set(load_lexicon(name).codes)]
@@ -219,12 +220,6 @@ def _content(lexicon: Lexicon) -> list[Any]:
 def _checksum(value: object) -> str:
     encoded = msgspec.json.encode(value, order="deterministic")
     return hashlib.blake2b(encoded, digest_size=4).hexdigest()
-
-
-def _expected(rule: Rule) -> set[str]:
-    """Codes of the actors that the examples expect for the rule's preset."""
-    events = [event for example in rule.examples for event in example.expect.get(rule.preset, ())]
-    return {code for event in events for code in event.split(">")} - {"-", ""}
 
 
 def _check_defaults(rule: Rule, lexicon: Lexicon) -> None:

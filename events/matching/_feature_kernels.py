@@ -77,9 +77,9 @@ def add(code: np.uint32, n: int, words: ParsedWords) -> int:
     return n + 1
 
 
-@kernel_in_place
-def write_features(token: int, words: ParsedWords, with_lemma: bool) -> int:
-    """Write the features of a predicate to the hashes, some twice, and return their number."""
+@inner_kernel
+def write_relations(token: int, words: ParsedWords, with_lemma: bool) -> int:
+    """Write the features of a predicate but those of its sentence to the hashes, and return their number."""
     lemmas, labels, upos = words.lemmas, words.labels, words.upos
     lemma, label, head = lemmas[token], labels[token], words.heads[token]
     n = add(PREFIXES[BIAS], 0, words)
@@ -121,29 +121,60 @@ def write_features(token: int, words: ParsedWords, with_lemma: bool) -> int:
             if N_CONTENT <= labels[child] < N_FIRST and child != lower:
                 n = add(after(between(PREFIXES[AM], labels[child], COLON, words), lemmas[child], words), n, words)
         lower, head = head, words.heads[head]
+    return n
+
+
+@inner_kernel
+def write_sentence(token: int, n: int, words: ParsedWords) -> int:
+    """Write the features of the sentence of a token after n others, and return their number."""
     first = last = token
     while first > 0 and words.sentences[first - 1] == words.sentences[token]:
         first -= 1
     while last + 1 < len(words.sentences) and words.sentences[last + 1] == words.sentences[token]:
         last += 1
     for other in range(first, last + 1):
-        if upos[other] < N_CONTENT:
-            n = add(after(PREFIXES[S], lemmas[other], words), n, words)
+        if words.upos[other] < N_CONTENT:
+            n = add(after(PREFIXES[S], words.lemmas[other], words), n, words)
     return n
 
 
 @kernel_in_place
-def sum_weights(tokens: Ints, words: ParsedWords, table: FeatureTable, weights: Floats32, scores: Floats32) -> None:
-    """Add the weights of the features of predicates to the scores of their tokens; each feature counts once."""
+def write_features(token: int, words: ParsedWords, with_lemma: bool) -> int:
+    """Write the features of a predicate to the hashes, some twice, and return their number."""
+    return write_sentence(token, write_relations(token, words, with_lemma), words)
+
+
+@inner_kernel
+def add_weights(n: int, words: ParsedWords, table: FeatureTable, weights: Floats32, scores: Floats32) -> None:
+    """Add the weights of the first n features in the hashes, each once, to the scores of types."""
     hashes = words.hashes
     rows = hashes.view(np.int32)  # a row is written where the hash has been read
+    n_rows = 0
+    for k in range(n):
+        bucket = hashes[k] >> SHIFT
+        for j in range(table.buckets[bucket], table.buckets[bucket + 1]):
+            if table.hashes[j] == hashes[k] and table.rows[j] not in rows[:n_rows]:
+                rows[n_rows] = table.rows[j]
+                n_rows += 1
+                for t in range(weights.shape[1]):
+                    scores[t] += weights[table.rows[j], t]
+
+
+@kernel_in_place
+def sum_weights(
+    tokens: Ints, words: ParsedWords, table: FeatureTable, weights: Floats32, of_sentence: Floats32, scores: Floats32
+) -> None:
+    """Add the weights of the features of predicates to the scores of their tokens; each feature counts once.
+
+    `of_sentence` is room for the weights of the sentence's features, summed once for adjacent tokens of a sentence.
+    """
+    sentence = -1
     for token in tokens:
-        n_rows = 0
-        for k in range(write_features(token, words, True)):
-            bucket = hashes[k] >> SHIFT
-            for j in range(table.buckets[bucket], table.buckets[bucket + 1]):
-                if table.hashes[j] == hashes[k] and table.rows[j] not in rows[:n_rows]:
-                    rows[n_rows] = table.rows[j]
-                    n_rows += 1
-                    for t in range(weights.shape[1]):
-                        scores[token, t] += weights[table.rows[j], t]
+        if words.sentences[token] != sentence:
+            sentence = words.sentences[token]
+            for t in range(len(of_sentence)):
+                of_sentence[t] = 0.0
+            add_weights(write_sentence(token, 0, words), words, table, weights, of_sentence)
+        add_weights(write_relations(token, words, True), words, table, weights, scores[token])
+        for t in range(len(of_sentence)):
+            scores[token, t] += of_sentence[t]

@@ -241,11 +241,7 @@ MIN_PROB = 1e-4  # candidates of lower probability are left out
 
 
 def candidate_scores(
-    traits: Sequence[_story.Traits],
-    mentions: Ints32,
-    sentences: Ints32,
-    subjects: Bools,
-    rng: np.random.Generator,
+    traits: Sequence[_story.Traits], mentions: Ints32, sentences: Ints32, subjects: Bools, rng: np.random.Generator
 ) -> tuple[Ints, Ints32, Floats]:
     """Score earlier mentions as antecedents of each mention, and leave out those of probability below `MIN_PROB`.
 

@@ -398,11 +398,7 @@ def _noun_phrase(entity: _Entity, notation: str, *, possessive: bool) -> ParsedP
 
 
 def written(
-    topic: str,
-    countries: Sequence[SimulatedCountry],
-    attacks: Sequence[str],
-    n_mentions: int,
-    uniform: Uniform,
+    topic: str, countries: Sequence[SimulatedCountry], attacks: Sequence[str], n_mentions: int, uniform: Uniform
 ) -> tuple[ParsedPhrase, list[int]]:
     """Write an article: its words with their mentions, in any order, and the sentence of each word.
 

@@ -223,13 +223,7 @@ def score_kept(
 
 @kernel
 def add_to_weights(
-    doc: Encoded,
-    hashed: Hashed,
-    slopes: Floats,
-    new_slopes: Floats,
-    best: Ints32,
-    floor: float,
-    gradient: Floats32,
+    doc: Encoded, hashed: Hashed, slopes: Floats, new_slopes: Floats, best: Ints32, floor: float, gradient: Floats32
 ) -> None:
     """Add slopes in the scores to `gradient`, which is as long as the weights; those below the floor are left out."""
     n = doc.mentions.shape[0]
