@@ -46,10 +46,7 @@ _NOT_IN_KEY = ("on_error", "max_quarantined")  # options on which no score depen
 
 
 def load_recalibration(
-    path: PathLike | None,
-    model: PathLike | None = None,
-    mentions: MentionSource = "parse",
-    language: str | None = None,
+    path: PathLike | None, model: PathLike | None = None, mentions: MentionSource = "parse", language: str | None = None
 ) -> Recalibration | None:
     """Read the recalibration of a model's scores.
 
