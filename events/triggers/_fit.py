@@ -30,12 +30,11 @@ from events.rules._rules import Rule
 from events.triggers._texts import AnsweredText, Mark
 
 LEAST_COUNT = 3  # of predicates with a feature
-# Precisions of the weights of a type, and of those that all types share: chosen by the log loss of batches left out
-# (benchmarks/trigger_study.py --only left-out).
-PENALTY, SHARED_PENALTY = 4.0, 5.0
+# Precisions of the weights of a type, and of those that all types share, and scale of the vectors of an encoder, whose
+# weights have precision 1: chosen by the log loss of batches left out (benchmarks/trigger_study.py --only left-out).
+PENALTY, SHARED_PENALTY, _SCALE = 4.0, 5.0, 1.4
 # Of what rules say: prior means, and penalty. A trigger of a rule reports, unless a condition that excludes it holds.
 _TRIGGER, _CONDITION, _OF_RULES = 2.0, -3.0, 1.0
-_SCALE = 3.0  # of vectors, before the ridge penalty
 _STEPS = 150
 _NO_VECTOR = np.zeros(0, np.float32)
 
