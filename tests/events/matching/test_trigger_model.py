@@ -227,15 +227,15 @@ def test_the_fit_is_the_maximum_of_the_posterior_and_types_use_their_own_rule() 
             slope = 2.0 - float(weight[name][k]) if name == own else -0.7 * float(weight[name][k])
             slope += sum(e for features_of_row, e in zip(rows, errors, strict=True) if name in features_of_row)
             assert slope == pytest.approx(0.0, abs=2e-3)
-        for d in range(2):  # vectors are scaled by 3, and their weights have the prior mean 0 and precision 1
-            slope = -float(fitted.of_vectors[d, k]) / 9.0
+        for d in range(2):  # vectors are scaled by 1.4, and their weights have the prior mean 0 and precision 1
+            slope = -float(fitted.of_vectors[d, k]) / 1.96
             slope += sum(e * float(vector[d]) for vector, e in zip(vectors, errors, strict=True))
             assert slope == pytest.approx(0.0, abs=2e-3)
     for name in names:
         slope = sum(e for _, shared, e in of_triggers if name in shared) - 1.3 * float(weight[name][2])
         assert slope == pytest.approx(0.0, abs=2e-3)
     for d in range(2):
-        slope = sum(e * float(vectors[i, d]) for i, _, e in of_triggers) - float(fitted.of_vectors[d, 2]) / 9.0
+        slope = sum(e * float(vectors[i, d]) for i, _, e in of_triggers) - float(fitted.of_vectors[d, 2]) / 1.96
         assert slope == pytest.approx(0.0, abs=2e-3)
     # By similarity of predicates that are no triggers: intercept and weight have the prior mean 0 and precision 1.
     z = fitted.similarity[0] + fitted.similarity[1] * vectors[:, :1]
