@@ -401,10 +401,11 @@ class EventCounter(Evidence):
         evidence = pa.RecordBatch.from_pylist(rows, self.schema)
         of_documents = np.searchsorted(batch.firsts, rows_with_events)
         scored = batch.usual_parses().take(of_documents).table if self.is_in_files and rows_with_events else None
-        self.documents.add(documents)
-        self.rows.add(evidence)
-        if scored is not None:
-            self.scored.add(scored)
+        for table, added in zip(self.tables, (evidence, documents, scored), strict=True):
+            if added is not None:
+                table.add(added)
+            if table.is_full:
+                table.flush(self.settings.in_metadata)
 
     def merge(self, other: Evidence) -> None:
         """Add the documents of other evidence of the same events: see `Evidence.merge`."""

@@ -24,8 +24,8 @@ _SCANNED = 4096  # rows of a batch of columns
 class SortedRows:
     """Rows of a table, in memory or in files whose rows are sorted by the same keys.
 
-    With a folder, rows are written to a file when they take some 32 MB: memory is bounded by one file while rows are
-    added, and by a group of rows while they are read.
+    With a folder, `flush` writes rows to a file, which `is_full` asks for when they take some 32 MB: memory is bounded
+    by one file while rows are added, and by a group of rows while they are read.
 
     Parameters
     ----------
@@ -58,8 +58,6 @@ class SortedRows:
             self._waiting.append(rows)
             self._n_rows += rows.num_rows
             self._n_bytes += rows.nbytes
-            if self._folder is not None and self._n_bytes >= _FILE_BYTES:
-                self.flush()
 
     def extend(self, rows: SortedRows) -> None:
         """Add the rows of another collection, whose files are read when they are needed."""
@@ -67,6 +65,11 @@ class SortedRows:
         self._waiting += rows._waiting
         self._n_rows += len(rows)
         self._n_bytes += rows._n_bytes
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the rows in memory take so much that they belong in a file."""
+        return self._folder is not None and self._n_bytes >= _FILE_BYTES
 
     def flush(self, schema: Callable[[pa.Schema], pa.Schema] = lambda schema: schema) -> None:
         """Write the rows in memory to a file in the folder, with what `schema` adds to their schema."""

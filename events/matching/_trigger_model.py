@@ -143,8 +143,7 @@ class PredicateFeatures:
         index = np.fromiter(tokens, np.int64, len(tokens))
         new = index[~is_known[index]]
         if len(new):
-            room = np.empty_like(scores[0])
-            kernels.sum_weights(new, self._parsed, model.table, model.weights, room, scores)
+            kernels.sum_weights(new, self._parsed, model.table, model.weights, np.empty_like(scores[0]), scores)
             if model.encoder is not None:
                 scores[new] += (
                     np.array([self.vector(model.encoder, token) for token in new.tolist()]) @ model.of_vectors

@@ -40,12 +40,8 @@ def model(*, shared: float = 0.0, **weights: float) -> tm.TriggerModel:
 
 def names_of(view: ParseView, token: int) -> set[str]:
     """Features of a predicate, written one by one."""
-    lemmas, labels, upos, heads = (
-        [re.sub("[0-9]", "0", x.lower()) for x in view.lemma],
-        view.labels,
-        view.upos,
-        view.heads,
-    )
+    lemmas = [re.sub("[0-9]", "0", lemma.lower()) for lemma in view.lemma]
+    labels, upos, heads = view.labels, view.upos, view.heads
     lemma, head, below = lemmas[token], heads[token], token
     names = ["bias", f"l={lemma}", f"lu={lemma}/{upos[token]}", f"w={view.text[token].lower()}"]
     names += [f"d={labels[token]}", f"u={upos[token]}"]
@@ -53,12 +49,8 @@ def names_of(view: ParseView, token: int) -> set[str]:
         names += [f"h={lemmas[head]}", f"dh={labels[token]}>{lemmas[head]}", f"du={labels[token]}>{upos[head]}"]
         names += [f"lh={lemma}<{lemmas[head]}"]
     for c in [c for c, of_child in enumerate(heads) if of_child == token]:
-        names += [
-            f"c={labels[c]}",
-            f"cl={labels[c]}:{lemmas[c]}",
-            f"cu={labels[c]}:{upos[c]}",
-            f"lc={lemma}>{labels[c]}",
-        ]
+        names += [f"c={labels[c]}", f"cl={labels[c]}:{lemmas[c]}", f"cu={labels[c]}:{upos[c]}"]
+        names += [f"lc={lemma}>{labels[c]}"]
         names += [f"ll={lemma}>{'PROPN' if upos[c] == 'PROPN' else lemmas[c]}"]
         for g in [g for g, of_grandchild in enumerate(heads) if of_grandchild == c]:
             names += [f"g={labels[c]}>{labels[g]}:{lemmas[g]}", f"gg={lemmas[c]}:{lemmas[g]}"]

@@ -19,7 +19,8 @@ from references import events as er, scoring as sr
 from run_cases import PART, Case, complete, computed_by_two, documents, engine_options, in_groups, left, stop_after
 
 from corefsample import InputError, OutputError, ParameterError
-from events.runs import _store
+from events.evidence import _sorted_rows
+from events.runs import _count_parts, _store
 from events.runs._store import PartStore, Source
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # the cluster's
@@ -94,6 +95,16 @@ def test_no_part_of_other_options_is_used(case: Case, tmp_path: Path, changed: d
     assert case.n_left(case.run(out, options=case.options(**changed))) == 0
     case.run(case.out(tmp_path / "fresh"), options=case.options(**changed))
     assert case.content(out) == case.content(case.out(tmp_path / "fresh"))
+
+
+def test_a_part_has_as_many_files_as_its_rows_fill(
+    counting: Case, counted: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_sorted_rows, "_FILE_BYTES", 1)
+    monkeypatch.setattr(_count_parts, "_BATCH", 2)
+    counting.run(tmp_path / "run")
+    assert counting.content(tmp_path / "run") == counted
+    assert [*left(tmp_path / "run").glob("*/evidence-1.arrow")]
 
 
 def test_parts_do_not_depend_on_what_changes_no_result(case: Case, reference: dict[str, bytes], tmp_path: Path) -> None:
