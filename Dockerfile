@@ -11,7 +11,7 @@ COPY events events
 RUN python -m pip wheel --no-cache-dir --no-deps --wheel-dir /wheels .
 
 FROM python:${PYTHON}-slim AS installed
-LABEL org.opencontainers.image.title=corefsample org.opencontainers.image.version=0.10.0
+LABEL org.opencontainers.image.title=corefsample org.opencontainers.image.version=0.11.0
 # Compiled kernels and the list of fonts belong to the image: a container starts with them, whoever runs it.
 ENV NUMBA_CACHE_DIR=/opt/corefsample/kernels \
     MPLCONFIGDIR=/opt/corefsample/matplotlib \

@@ -7,7 +7,7 @@ import logging
 
 from corefsample._lazy import attached
 
-__version__ = "0.10.0"
+__version__ = "0.11.0"
 
 __getattr__, __dir__, __all__ = attached(__name__, __file__)
 logging.getLogger(__name__).addHandler(logging.NullHandler())  # silent, unless a program adds a handler
