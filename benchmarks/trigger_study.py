@@ -2,7 +2,7 @@
 
 `left-out`: texts of training/events in four folds of batches; log loss (P clipped to .01 .. .99) of P that a text
 reports a type, of the model and of the rules alone, and calibration by type, with a picture of it (`--curves FILE`;
-with `--folder`, it has the documents of `corpora`, too).
+with `--folder`, and without an encoder, it has the documents of `corpora`, too).
 `types`: the same for each type with a model of the others, as for a user's rule. `sentences`: texts with a reader's
 answers by rule and actor (leads and traps, beside the project), which the model has not seen; log loss, share wrong
 (P >= .7 for no, <= .3 for yes), share of yes with P > .5, and of no. `corpora`: documents with answers which no model
@@ -182,7 +182,8 @@ def left_out(pipeline: str, encoder: str | None, picture: Path | None, folder: P
             {"type": name, "yes": int(truth.sum()), **losses, **shares, "mean P there": float(q[q > 0.8].mean())}
         )
     if picture is not None:
-        documents = None if folder is None else pd.read_parquet(folder / "labelled.parquet")
+        # The file has P of the model without an encoder.
+        documents = pd.read_parquet(folder / "labelled.parquet") if folder and encoder is None else None
         figure = Figure(figsize=(9.6, 7.6), layout="constrained")
         for ax, (name, curve) in zip(figure.subplots(3, 4).flat, curves.items(), strict=True):
             of_news = {} if documents is None else curves_of_news(documents, name)

@@ -18,10 +18,12 @@ from corefsample.syntax._paths import ParseView
 from corefsample.syntax._schemes import SCHEMES
 from events import load_rules
 from events.evidence._rule_set import RuleSet
-from events.matching import _feature_kernels as kernels, _trigger_model as tm
+from events.matching import _trigger_model as tm
 from events.triggers._fit import Predicates, _reported, fit_trigger_model
 from events.triggers._texts import AnsweredText, Mark, read_answered_texts
 
+CONTENT = ["PROPN", "NOUN", "VERB", "ADJ", "ADV", "ADP", "NUM"]
+MODIFIERS = ["aux", "aux:pass", "auxpass", "neg", "mark", "advmod", "prep", "case"]
 SENTENCE = "Iran/PROPN>2:nsubj attacked=attack/VERB>0:root 12/NUM>4:nummod ship/NOUN>2:obj"
 
 
@@ -50,21 +52,18 @@ def names_of(view: ParseView, token: int) -> set[str]:
         names += [f"lh={lemma}<{lemmas[head]}"]
     for c in [c for c, of_child in enumerate(heads) if of_child == token]:
         names += [f"c={labels[c]}", f"cl={labels[c]}:{lemmas[c]}", f"cu={labels[c]}:{upos[c]}"]
-        names += [f"lc={lemma}>{labels[c]}"]
-        names += [f"ll={lemma}>{'PROPN' if upos[c] == 'PROPN' else lemmas[c]}"]
+        names += [f"lc={lemma}>{labels[c]}", f"ll={lemma}>{'PROPN' if upos[c] == 'PROPN' else lemmas[c]}"]
         for g in [g for g, of_grandchild in enumerate(heads) if of_grandchild == c]:
             names += [f"g={labels[c]}>{labels[g]}:{lemmas[g]}", f"gg={lemmas[c]}:{lemmas[g]}"]
     for _ in range(4):
         if head >= 0:
             siblings = [c for c, of_child in enumerate(heads) if of_child == head and c != below]
-            names += [f"a={lemmas[head]}"]
-            names += [f"am={labels[c]}:{lemmas[c]}" for c in siblings if labels[c] in kernels._MODIFIERS]
+            of_siblings = (f"am={labels[c]}:{lemmas[c]}" for c in siblings if labels[c] in MODIFIERS)
+            names += [f"a={lemmas[head]}", *of_siblings]
             below, head = head, heads[head]
     sentence = view.tokens.sent
-    return {
-        *names,
-        *(f"s={x}" for t, x in enumerate(lemmas) if sentence[t] == sentence[token] and upos[t] in kernels._CONTENT),
-    }
+    of_sentence = (f"s={x}" for t, x in enumerate(lemmas) if sentence[t] == sentence[token] and upos[t] in CONTENT)
+    return {*names, *of_sentence}
 
 
 def test_features_are_words_and_labels_around_the_predicate() -> None:
@@ -81,8 +80,8 @@ def test_compiled_features_and_scores_are_those_written_one_by_one(data: st.Data
     words = data.draw(
         st.lists(st.sampled_from(["Iraq", "\u00c9tat", "7-1", "aux", "", "\ud800", "noun"]), min_size=n, max_size=n)
     )
-    tags = data.draw(st.lists(st.sampled_from(["VERB", "PROPN", "DET", "NUM"]), min_size=n, max_size=n))
-    labels = data.draw(st.lists(st.sampled_from(["nsubj", "obj", "aux", "mark", "case"]), min_size=n, max_size=n))
+    tags = data.draw(st.lists(st.sampled_from([*CONTENT, "DET"]), min_size=n, max_size=n))
+    labels = data.draw(st.lists(st.sampled_from([*MODIFIERS, "nsubj"]), min_size=n, max_size=n))
     heads = [data.draw(st.integers(-1, t - 1)) for t in range(n)]  # the first word of each tree is its root
     cuts = sorted(data.draw(st.lists(st.integers(0, 2), min_size=n, max_size=n)))
     tokens = SimpleNamespace(head=np.array(heads, np.int32), sent=np.array(cuts, np.int32))
