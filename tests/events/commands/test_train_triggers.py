@@ -13,7 +13,7 @@ from corefsample import InputError, ParameterError
 from events import load_rules
 from events.commands.train_triggers import TrainTriggersOptions, run_train_triggers
 from events.matching import _trigger_model as tm
-from events.triggers._nearest_texts import nearest_texts
+from events.triggers._nearest_texts import compressed_texts, nearest_texts
 
 TEXTS = [
     *("Rebels [attacked|attack|Rebels] the town.", "Iran [attacked|attack|Iran] quietly.", "Rain left."),
@@ -63,6 +63,9 @@ def test_ten_texts_give_a_model_of_a_shipped_type_and_of_an_own_one(texts: Path,
         *(("Iraq left a town.", ("exit",)), ("The army left Homs.", ("exit",)), ("Rain left.", ())),
         *(("They left quietly.", ("exit",)), ("Rebels attacked the town.", ("attack",))),
     ]
+    of_two = compressed_texts(["They attacked and left."] * 2, ["attack", "leave"], np.eye(2) > 0.0, model.lemmas)
+    types = [nearest_texts(replace(model, texts=of_two), {lemma}, ["left"])[0].types for lemma in ("leave", "go")]
+    assert types == [(model.types[1],), model.types[:2]]
     # "left" reports in three of four texts, and its rule says so: its weights are for "exit", not for "attack".
     weights = model.weights[model.rows[tm.feature_hash("l=leave")]]
     assert weights[model.types.index("exit")] > 0 > weights[model.types.index("attack")]

@@ -471,12 +471,7 @@ def test_html_character_names_are_known_without_the_document_type(tmp_path: Path
 
 
 def test_members_of_an_archive_are_read_in_their_order(tmp_path: Path) -> None:
-    members = [
-        ("readme.txt", b"x"),
-        ("._3.xml", b"x"),
-        ("01/2.xml", nitf(doc_id="2")),
-        ("1.xml", nitf(doc_id="1")),
-    ]
+    members = [("readme.txt", b"x"), ("._3.xml", b"x"), ("01/2.xml", nitf(doc_id="2")), ("1.xml", nitf(doc_id="1"))]
     write_tar(tmp_path / "data.tar", members)
     assert [article.doc_id for article in ArticleStream(tmp_path / "data.tar")] == ["2", "1"]
     by_name = ArticleStream(tmp_path / "data.tar", id_column=None)
