@@ -145,7 +145,7 @@ def in_groups(path: Path, given: list[dict[str, Any]], size: int = 3) -> Path:
     with ParquetWriter(str(path)) as writer:
         for start in range(0, len(given), size):
             writer.write(DocumentBatch.of([er.scored(each) for each in given[start : start + size]]))
-            writer.end_group()
+            writer._flush()
     return path
 
 

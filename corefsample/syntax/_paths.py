@@ -137,12 +137,13 @@ class ParseView:
         self.text, self.lemma, self.upos = tokens.text, tokens.lemma, tokens.upos
         self.heads: list[int] = tokens.head.tolist()
         self.dependents = Dependents(tokens.head, len(tokens))
-        names = {label: scheme.reads(label) or label for label in set(tokens.dep)}
-        self.labels = [names[label] for label in tokens.dep]
+        names = {label: name for label in set(tokens.dep) if (name := scheme.reads(label) or label) != label}
+        self.labels = [names.get(label, label) for label in tokens.dep] if names else list(tokens.dep)
         contrast, only = (frozenset(self.language.words.get(name, ())) for name in ("contrast", "only"))
         denials = {text for text in set(self.text) if text.lower() in contrast}
+        clauses = [token for token, label in enumerate(self.labels) if label == "ccomp"]
         changed = {}
-        for token in [t for t, label in enumerate(self.labels) if label == "ccomp" or self.text[t] in denials]:
+        for token in [*clauses, *(t for t, text in enumerate(self.text if denials else ()) if text in denials)]:
             if self.labels[token] == "ccomp" and self._is_neighbour(token):
                 changed[token] = NEIGHBOUR
             elif self.text[token] in denials and self.heads[token] >= 0 and self._is_contrast(token, only):

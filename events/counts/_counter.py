@@ -37,6 +37,7 @@ Undated = Literal["reject", "keep"]
 Coreference = Literal["scored", "none"]
 MatchedBatch = tuple[DocumentBatch, Matches]
 _AHEAD = 2  # batches that are being sampled while the next is read and matched
+_LONG = 250_000  # labels of mentions in samples of a document, for fewer of which a thread costs more than it gains
 
 
 class EventCounter(Evidence):
@@ -240,8 +241,8 @@ class EventCounter(Evidence):
             Documents, batches of documents with dates and tokens, or the `DocumentStream` of a file, which is fastest.
             A stream handles invalid documents itself: it raises, or sets them aside.
         threads
-            Number of threads that sample batches while the next batches are read and matched, at least 1. Documents
-            are added in their order for any number of threads.
+            Number of threads that sample long documents while the next batches are read and matched, at least 1.
+            Documents are added in their order for any number of threads.
         repeated
             The doc_ids of a stream's documents that are rejected because another file has them.
         on_batch
@@ -344,7 +345,8 @@ class EventCounter(Evidence):
                 for row, document_matches in matches.items():
                     if self._finder.is_possible(document_matches):
                         sample = partial(self._finder.events, batch, row, document_matches, self._recalibration)
-                        results[row] = sample if pool is None else pool.submit(sample).result
+                        n_labels = np.diff(batch.mentions[0][row : row + 2])[0] * self.settings.n_samples
+                        results[row] = pool.submit(sample).result if pool and n_labels >= _LONG else sample
                 in_progress.append((batch, matches, results))
                 self._note(batch)
                 yield finished() if len(in_progress) > _AHEAD else []

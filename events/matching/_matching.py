@@ -124,18 +124,20 @@ def match_rules(
     date: datetime.date | None,
     scheme: str | None = None,
     names: LexiconMatches | None = None,
+    verbs: Iterable[int] | None = None,
 ) -> tuple[MentionMatches, ...]:
     """Match several rules against a parse: one result per rule, as `match_document` returns it.
 
-    Steps that the rules share are done once. `names` has the names of actors; by default they are matched here.
+    Steps that the rules share are done once. `names` has the names of actors; by default they are matched here. `verbs`
+    are the tokens among which verbs with a form of the rules are looked for; by default all.
     """
     readable = readable_schemes(tokens.dep, scheme)
     words = rule_words(rules)
     readings: dict[tuple[str, tuple[str, ...]], ParseReading] = {}
     readings_by_rule: list[list[RuleReading]] = []
-    verbs = verb_forms(tokens)
+    forms = verb_forms(tokens, range(len(tokens)) if verbs is None else verbs)
     for rule in rules:
-        served, for_rule = served_schemes(rule, readable), with_forms(tokens, rule, verbs)
+        served, for_rule = served_schemes(rule, readable), with_forms(tokens, rule, forms)
         keys = [(name, () if for_rule is tokens else tuple(for_rule.lemma)) for name in served]
         for key in keys:
             if key not in readings:
@@ -152,9 +154,9 @@ def rule_words(rules: Iterable[Rule]) -> frozenset[str]:
     return frozenset().union(*(frame.words for rule in rules for frame in rule.frames))
 
 
-def verb_forms(tokens: Tokens) -> list[tuple[int, str]]:
-    """Tokens that are verbs, and their forms in lower case."""
-    return [(token, tokens.text[token].lower()) for token, upos in enumerate(tokens.upos) if upos == "VERB"]
+def verb_forms(tokens: Tokens, candidates: Iterable[int]) -> list[tuple[int, str]]:
+    """Those of some tokens that are verbs, and their forms in lower case."""
+    return [(token, tokens.text[token].lower()) for token in candidates if tokens.upos[token] == "VERB"]
 
 
 def with_forms(tokens: Tokens, rule: Rule, verbs: Iterable[tuple[int, str]]) -> Tokens:

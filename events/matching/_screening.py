@@ -224,8 +224,9 @@ class RuleMatcher:
                 if has_name[row] and any(sentences):
                     names = self.lexicon.match(tokens.text, tokens.head.tolist(), date, tokens.lemma)
                 if is_promising[row] or unreadable[row]:
-                    scheme = self.scheme_of(batch, row)
-                    rule_matches = match_rules(tokens, batch.spans(row), rules, self.lexicon, date, scheme, names)
+                    scheme, verbs = self.scheme_of(batch, row), np.flatnonzero(forms[of_row]).tolist()
+                    spans = batch.spans(row)
+                    rule_matches = match_rules(tokens, spans, rules, self.lexicon, date, scheme, names, verbs)
             except InputError as error:
                 reasons.setdefault(first, Fault(error.message, error.hint))
                 matches.pop(first, None)

@@ -141,7 +141,8 @@ def trace_document(
     for which the rule has paths is used.
     """
     scheme_names = matching.served_schemes(rule, matching.readable_schemes(tokens.dep, scheme))
-    for_rule, words = matching.with_forms(tokens, rule, matching.verb_forms(tokens)), matching.rule_words([rule])
+    forms, words = matching.verb_forms(tokens, range(len(tokens))), matching.rule_words([rule])
+    for_rule = matching.with_forms(tokens, rule, forms)
     reading = matching.ParseReading(for_rule, mentions, scheme_names[0], words, rule.language)
     names = lexicon.match(tokens.text, reading.view.heads, date, tokens.lemma)
     of_rule = matching.RuleReading(reading, rule)

@@ -237,10 +237,6 @@ class ParquetWriter:
         if self._n_pending >= _ROW_GROUP or self._pending_bytes >= 2 * BATCH_BYTES:
             self._flush()
 
-    def end_group(self) -> None:
-        """End the row group: the documents so far are not in the same one as those to come."""
-        self._flush()
-
     def _flush(self) -> None:
         if self._n_pending:
             table = pa.Table.from_batches(self._pending, SCHEMA)

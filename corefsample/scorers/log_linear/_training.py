@@ -273,22 +273,6 @@ def train(
     return AntecedentModel(weights, vocabulary, templates, notes, resources)
 
 
-def held_out_figures(
-    model: AntecedentModel, documents: Iterable[MentionDocument], *, scheme: str | None = None
-) -> HeldOutFigures:
-    """Losses of a model on documents with gold; nothing is pruned.
-
-    Raises
-    ------
-    ParameterError
-        If no document has annotated entities, one has no tokens, or its labels fit no scheme.
-    """
-    texts = TrainingTexts(list(documents))
-    examples = examples_of(texts, model.vocabulary, model.templates, model.language, scheme)
-    _checks.require("documents", examples, "must have annotated entities", "none")
-    return figures(examples, model.weights)
-
-
 def _vocabulary(documents: Iterable[MentionDocument], language: Language, min_count: int) -> Words32:
     """Hashes of the forms and lemmas that occur in min_count documents."""
     counts: Counter[str] = Counter()

@@ -20,6 +20,7 @@ from corefsample.coreference import _conditioning
 from corefsample.errors import DamagedFileError
 from corefsample.formats import DocumentStream
 from events import EventCounter, load_lexicon, load_rules, simulate_documents
+from events.counts import _counter
 
 DOCUMENTS = [er.scored(document) for document in er.corpus()]
 
@@ -110,7 +111,9 @@ def assert_same(counter: EventCounter, other: EventCounter) -> None:
 def test_batches_are_counted_as_their_documents(tmp_path: Path, threads: int, is_stream: bool, in_folder: bool) -> None:
     stream = DocumentStream(er.write_lines(tmp_path / "d.jsonl", er.corpus()), needs=("date", "tokens"), batch_size=3)
     counter = EventCounter(n_samples=100, folder=tmp_path if in_folder else None)
-    counter.update(stream if is_stream else iter(stream), threads=threads)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_counter, "_LONG", 300)  # documents of three mentions and more are sampled in threads
+        counter.update(stream if is_stream else iter(stream), threads=threads)
     assert_same(counter, counted())
     with error(InputError, place="d.jsonl: line 1: doc_id 'doc 1'" if is_stream else "doc_id 'doc 1'"):
         counter.update(stream if is_stream else iter(stream))

@@ -48,7 +48,6 @@ def corpora(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[ScoredDo
         ("every kind", 2, {}),
         ("every kind", 1, {"interval": "hdi", "rule": ("attack", "meet")}),
         ("every kind", 1, {"interval": "normal", "period": "year"}),
-        ("recalibrated", 1, {"threads": 3}),
         ("recalibrated", 2, {}),
     ],
 )

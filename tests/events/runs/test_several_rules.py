@@ -155,7 +155,6 @@ def by_conditions(evidence: Evidence, event: str = "attack") -> Counter[tuple[st
 
 def test_triggers_are_counted_in_documents_with_and_without_events() -> None:
     assert by_conditions(counted(lines())) == BY_CONDITIONS
-    assert by_conditions(counted(lines(), threads=2)) == BY_CONDITIONS
     assert by_conditions(counted(lines(), "extended")) == {(): 6}
     one_by_one = EventCounter(n_samples=20, triggers="rules")
     for each in lines():
