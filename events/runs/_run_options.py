@@ -74,7 +74,8 @@ class CountOptions(
         Folder with the results of `corefsample audit estimate` for similar news, whose numbers are added to the table
         of other rules. [default: none]
     threads
-        Number of threads in each process; the results do not depend on it. [default: one for each processor]
+        Number of threads in each process, for long documents; the results do not depend on it. [default: one for each
+        processor]
     part_size
         Approximate number of documents in a part of the work; the results do not depend on it.
     """
