@@ -84,7 +84,7 @@ figure
 
 # %%
 evidence["uncertainty"] = evidence["probability"] * (1.0 - evidence["probability"])
-ranked = evidence.sort_values("uncertainty", ascending=False, ignore_index=True)
+ranked = evidence.sort_values("uncertainty", ascending=False, ignore_index=True, kind="stable")
 tenth = len(ranked) // 10
 print(
     f"The tenth of pairs nearest one half ({tenth}) has "

@@ -20,10 +20,13 @@ import shutil
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).resolve().parent
+AT_ONCE = 2  # notebooks
 OURS = r"(corefsample|events|__main__)(\.|$)"
 # Of a command that a notebook runs, a warning is a line of its output: ".../corefsample/_jit.py:12: UserWarning: ...".
 WARNING_LINE = re.compile(r"^\S*\b(corefsample|events)\S*\.py:\d+: \w*Warning: .*", re.M)
@@ -91,14 +94,12 @@ def keep(notebook: Any, name: str, folder: Path) -> None:
         (folder / f"{name}-{number}.png").write_bytes(base64.b64decode(picture))
 
 
-def without_corpora(path: Path, folder: Path, *, timeout: int) -> Any:
-    """Run a copy of a notebook from which ../../shared is not in reach."""
-    copy = folder / "project" / "notebooks"
-    if not copy.exists():
-        for name in ("notebooks", "benchmarks"):
-            ignored = shutil.ignore_patterns("__pycache__", "*-demo")
-            shutil.copytree(FOLDER.parent / name, copy.with_name(name), ignore=ignored)
-    return execute(copy / path.name, timeout=timeout)
+def copied(folder: Path) -> Path:
+    """Copy the notebooks, and what they import, to where ../../shared is not in reach; return their folder."""
+    for name in ("notebooks", "benchmarks"):
+        ignored = shutil.ignore_patterns("__pycache__", "*-demo")
+        shutil.copytree(FOLDER.parent / name, folder / "project" / name, ignore=ignored)
+    return folder / "project" / "notebooks"
 
 
 def shown(notebook: Any) -> list[str]:
@@ -156,6 +157,25 @@ def write_gallery(notebook: Any, name: str, gallery: Path) -> None:
     nbformat.write(notebook, gallery / f"{name}.ipynb")
 
 
+def is_done(path: Path, folder: Path, options: argparse.Namespace) -> tuple[bool, float]:
+    """Execute a notebook of a folder, check and keep it as the options say, and print it; whether all was well."""
+    started, error = time.perf_counter(), None
+    try:
+        notebook = execute(folder / path.name, timeout=options.timeout)
+        if options.check is not None and (changed := differences(notebook, path, options.check)):
+            raise RuntimeError("\n".join([*changed, f"python {Path(__file__).name} --gallery {options.check}"]))
+        if options.keep is not None:
+            keep(notebook, path.stem, options.keep)
+        if options.gallery is not None:
+            write_gallery(notebook, path.stem, options.gallery)
+    except RuntimeError as raised:
+        error = raised
+        print(error, file=sys.stderr)
+    seconds = time.perf_counter() - started
+    print(f"{path.stem:<28}{seconds:6.1f} s  {'done' if error is None else 'FAILED'}", flush=True)
+    return error is None, seconds
+
+
 def main() -> int:
     """Execute the notebooks; return 1 if one fails."""
     parser = argparse.ArgumentParser(description="Execute the notebooks; an error or a warning of ours fails.")
@@ -170,31 +190,12 @@ def main() -> int:
         parser.error(f"--only must be part of a notebook's name, got {', '.join(options.only)}")
     # An interactive debugger's check of frozen modules is of no use here, and loud.
     os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")
-    failed, total = [], 0.0
-    copies = tempfile.TemporaryDirectory()
-    for path in chosen:
-        started = time.perf_counter()
-        try:
-            if options.gallery is not None:
-                notebook = without_corpora(path, Path(copies.name), timeout=options.timeout)
-            else:
-                notebook = execute(path, timeout=options.timeout)
-            if options.check is not None and (changed := differences(notebook, path, options.check)):
-                raise RuntimeError("\n".join([*changed, f"python {Path(__file__).name} --gallery {options.check}"]))
-        except RuntimeError as error:
-            failed.append(path.stem)
-            print(error, file=sys.stderr)
-        else:
-            if options.keep is not None:
-                keep(notebook, path.stem, options.keep)
-            if options.gallery is not None:
-                write_gallery(notebook, path.stem, options.gallery)
-        seconds = time.perf_counter() - started
-        total += seconds
-        print(f"{path.stem:<28}{seconds:6.1f} s  {'FAILED' if path.stem in failed else 'done'}", flush=True)
-    copies.cleanup()
-    print(f"{'together':<28}{total:6.1f} s  {len(failed)} of {len(chosen)} failed")
-    return 1 if failed else 0
+    with tempfile.TemporaryDirectory() as copies, ThreadPoolExecutor(AT_ONCE) as pool:
+        folder = FOLDER if options.gallery is None else copied(Path(copies))
+        results = list(pool.map(partial(is_done, folder=folder, options=options), chosen))
+    n_failed = sum(not done for done, _ in results)
+    print(f"{'together':<28}{sum(seconds for _, seconds in results):6.1f} s  {n_failed} of {len(chosen)} failed")
+    return 1 if n_failed else 0
 
 
 if __name__ == "__main__":

@@ -183,7 +183,7 @@ def expected_width(
     """
     before, yes = earlier or (np.zeros_like(sizes), np.zeros_like(sizes))
     others, widths = unlabelled_yes(sizes, mean_p, classes, before, yes, error, rng), []
-    by_total = np.argsort(others.sum(axis=1))  # draws at even distances in this order stand for all
+    by_total = np.argsort(others.sum(axis=1), kind="stable")  # draws at even distances in this order stand for all
     for of_draw in others[by_total[(len(others) * (np.arange(_N_SIMULATED) + 0.5) / _N_SIMULATED).astype(np.int64)]]:
         k = yes + rng.hypergeometric(of_draw, sizes - before - of_draw, labels - before)
         draws = unlabelled_yes(sizes, mean_p, classes, labels, k, error, rng)
