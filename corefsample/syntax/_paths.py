@@ -141,9 +141,8 @@ class ParseView:
         self.labels = [names.get(label, label) for label in tokens.dep] if names else list(tokens.dep)
         contrast, only = (frozenset(self.language.words.get(name, ())) for name in ("contrast", "only"))
         denials = {text for text in set(self.text) if text.lower() in contrast}
-        clauses = [token for token, label in enumerate(self.labels) if label == "ccomp"]
         changed = {}
-        for token in [*clauses, *(t for t, text in enumerate(self.text if denials else ()) if text in denials)]:
+        for token in [t for t, label in enumerate(self.labels) if label == "ccomp" or self.text[t] in denials]:
             if self.labels[token] == "ccomp" and self._is_neighbour(token):
                 changed[token] = NEIGHBOUR
             elif self.text[token] in denials and self.heads[token] >= 0 and self._is_contrast(token, only):
