@@ -292,10 +292,7 @@ def test_a_flipped_bit_of_a_file_is_an_error_or_changes_no_number(
         return [run_audit_estimate(tmp_path / "run", sheets, options)[each] for each in ("totals", "learned")]
 
     def of_report() -> Any:
-        labels = [
-            read_audit(tmp_path / "audit", doc_ids, record),
-            read_learned(tmp_path / "learned", doc_ids, record),
-        ]
+        labels = [read_audit(tmp_path / "audit", doc_ids, record), read_learned(tmp_path / "learned", doc_ids, record)]
         return [(each.plan, each.targets, each.answers, each.learned) for each in labels]
 
     if name not in ("audit/audited.csv", "audit/labels.csv", "audit/audited.json"):

@@ -111,8 +111,7 @@ def test_the_spanish_model_of_the_package_is_that_of_the_mentions(
     model = load_scorer("es", mentions)
     assert model.recipe["mentions"] == ("both" if mentions == "parse" else "annotated")
     run_score(
-        gold,
-        ScoreOptions(out=tmp_path / "s.jsonl", model="es", mentions=mentions, recalibration="none", min_prob=0.0),
+        gold, ScoreOptions(out=tmp_path / "s.jsonl", model="es", mentions=mentions, recalibration="none", min_prob=0.0)
     )
     written = read_documents(tmp_path / "s.jsonl")
     for scored, expected in zip(

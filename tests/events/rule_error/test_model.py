@@ -254,14 +254,18 @@ def test_shares_of_yes_follow_precision_and_misses() -> None:
     assert shares == pytest.approx(np.array([[0.8, 0.25 * 0.8 + 0.75 * 0.06]]))
 
 
-def test_expected_width_falls_with_labels() -> None:
+def test_expected_width_is_the_mean_over_draws_at_even_distances() -> None:
     error = RuleError(np.linspace(-1.0, 3.0, 1000), np.linspace(-6.0, -1.0, 3000).reshape(3, -1).T)
-    strata = np.array([40, 1000]), np.array([1.0, 0.0]), np.full((2, 3), 1 / 3)
-    widths = [
-        error_counts.expected_width(*strata, np.array(labels), error, np.random.default_rng(0))
-        for labels in ([5, 20], [10, 90], [40, 1000])
-    ]
-    assert widths[0] > 1.3 * widths[1] > widths[2] == 0.0
+    strata, none = (np.array([40, 1000]), np.array([1.0, 0.0]), np.full((2, 3), 1 / 3)), np.zeros(2, np.int64)
+    for labels in (np.array([5, 20]), np.array([10, 90]), np.array([40, 1000])):
+        rng, widths = np.random.default_rng(0), []
+        others = error_counts.unlabelled_yes(*strata, none, none, error, rng)
+        # Equal totals are in the order of the draws, on any processor.
+        for draw in sorted(range(1000), key=others.sum(axis=1).tolist().__getitem__)[25::50]:
+            yes = rng.hypergeometric(others[draw], strata[0] - others[draw], labels)
+            totals = error_counts.unlabelled_yes(*strata, labels, yes, error, rng).sum(axis=1)
+            widths.append(np.ptp(error_counts.central_interval(totals, 0.95)))
+        assert np.mean(widths) == error_counts.expected_width(*strata, labels, error, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize(("level", "ends"), [(0.95, [24, 974]), (0.9, [49, 949]), (0.8, [99, 899])])
