@@ -302,10 +302,10 @@ class LinearChain(HtmlTable):
         """Entropy of the distribution of sequences, in nats: that of the first tag, and of each tag given the last."""
         from scipy.special import entr, rel_entr
 
-        probs = self.marginals()
-        total = float(entr(probs[0]).sum())
-        for first, pairs in self.pair_marginal_blocks():
-            total -= float(rel_entr(pairs, probs[first : first + len(pairs), :, None]).sum())
+        total = float(entr(self.marginals()[0]).sum())
+        for _, pairs in self.pair_marginal_blocks():
+            # Sums of pairs, as a marginal of 1e-90 may be 0 where they are not, and the divergence infinite.
+            total -= float(rel_entr(pairs, pairs.sum(axis=2, keepdims=True)).sum())
         return max(total, 0.0)
 
     # --- samples -----------------------------------------------------------------------------------------

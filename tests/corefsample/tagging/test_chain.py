@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from expected_errors import error
-from hypothesis import given, settings, strategies as st
+from hypothesis import example, given, settings, strategies as st
 from hypothesis.extra import numpy as hnp
 from references.chains import Enumeration, enumeration
 from references.coreference import mention_words
@@ -59,6 +59,7 @@ def require_equal(chain: LinearChain, expected: Enumeration, tolerance: float = 
 
 @settings(max_examples=150, deadline=None)
 @given(scores() | scores(largest=1000.0))
+@example((np.array([[0.0, -INF], [0.0, 0.0], [0.0, 0.0]]), np.array([[0.0, 0.0], [-208.0, -INF]])))  # a tag of P 1e-91
 def test_marginals_are_those_of_the_enumeration(given_scores: tuple[Array, Array]) -> None:
     require_equal(LinearChain.from_scores(*given_scores), enumeration(*given_scores))
 
