@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -188,24 +187,6 @@ class AnnotatedDocument(BaseDocument):
         """int32 (n_mentions,): the index of the first mention of each mention's entity."""
         first_mentions: dict[str, int] = {}
         return np.array([first_mentions.setdefault(entity, i) for i, entity in enumerate(self.entities)], np.int32)
-
-    def with_clustering(self, labels: np.typing.ArrayLike) -> Self:
-        """Return the same mentions with entities e1, e2 ... by `labels`.
-
-        Attributes are left out, because they describe the annotated entities.
-
-        Parameters
-        ----------
-        labels
-            Integers (n_mentions,): mentions with equal labels belong to one entity.
-
-        Raises
-        ------
-        ParameterError
-            If labels are not one integer per mention.
-        """
-        entities = _names_of_labels(labels, self.n_mentions)
-        return dataclasses.replace(self, entities=entities, attributes={}, entity_fields=None)
 
     def scored(self, antecedents: AntecedentDistribution) -> ScoredDocument:
         """Return a scored document of these mentions; the annotated entities are its gold."""

@@ -324,6 +324,22 @@ def scores_of(metric: Metric, counts: Counts) -> Floats:
     return _columns(recall, precision, ratio(2.0 * recall * precision, recall + precision))
 
 
+def corpus_gains(counts: Counts, corpus: Counts) -> Floats:
+    """CoNLL F1 that a corpus gains with each of a document's counts, to first order in them: float64 (n_samples,).
+
+    `corpus` has the sums over the documents of a corpus, all above 0: float64 (4,) for each metric of the average. F1
+    is the harmonic mean of recall R and precision P, so its differential is F1**2 / 2 * (dR / R**2 + dP / P**2), and
+    that of a share is (d numerator - share * d denominator) / denominator.
+    """
+    gains: Floats = np.zeros(1)
+    for metric in CONLL:
+        numerators, denominators = corpus[metric][::2], corpus[metric][1::2]
+        shares = numerators / denominators
+        changes = counts[metric][:, ::2] - shares * counts[metric][:, 1::2]
+        gains = gains + 2.0 / (1.0 / shares).sum() ** 2 * (changes / (shares * numerators)).sum(axis=1)
+    return gains / len(CONLL)
+
+
 def ratio(numerator: Floats, denominator: Floats) -> Floats:
     """Quotients; 0/0 is 0."""
     quotient: Floats = np.divide(numerator, denominator, out=np.zeros(numerator.shape), where=denominator > 0.0)

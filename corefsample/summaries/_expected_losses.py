@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ from corefsample._arrays import Floats, HtmlTable, Ints32, Result, pd
 from corefsample.coreference import _clusterings as clusterings
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.errors import ParameterError
-from corefsample.metrics._scores import metric_posterior
+from corefsample.metrics._metric_counts import CONLL, Counts, corpus_gains, counts_of, scores_of
 from corefsample.summaries import _search_kernels as kernels
 
 Loss = Literal["binder", "vi", "vi-bound", "b3", "lea", "conll"]
@@ -47,6 +47,9 @@ class SummaryInput:
         Samples of clusterings; None if only the distribution is available.
     singletons
         Whether entities of one mention count in the losses of scores.
+    corpus
+        Counts of the CoNLL score of the document's corpus: the loss "conll" is then what this score loses, to first
+        order. By default, it is the loss of the document's own score.
     """
 
     def __init__(
@@ -55,10 +58,12 @@ class SummaryInput:
         samples: clusterings.ClusteringSamples | None,
         *,
         singletons: bool = True,
+        corpus: Counts | None = None,
     ) -> None:
         self.antecedents = antecedents
         self.samples = samples
         self.singletons = singletons
+        self.corpus = corpus
 
     @property
     def n_mentions(self) -> int:
@@ -77,7 +82,7 @@ class SummaryInput:
         if self.drawn.n_samples < _FEWEST_THINNED:
             return self
         few = clusterings.ClusteringSamples(self.drawn.labels[::_THINNING], 0, "")
-        return SummaryInput(self.antecedents, few, singletons=self.singletons)
+        return SummaryInput(self.antecedents, few, singletons=self.singletons, corpus=self.corpus)
 
     @cached_property
     def rows(self) -> Ints32:
@@ -278,13 +283,9 @@ def losses_by_sample(source: SummaryInput, labels: Ints32, loss: Loss, split_cos
     if labels.shape[0] == 0:
         return np.zeros(source.drawn.n_samples)
     if loss in SCORES:
-        samples, n_samples = source.drawn, source.drawn.n_samples
-        if loss == "conll":
-            _checks.whole("samples.n_samples", n_samples, 2)
-        if n_samples == 1:  # a posterior of scores needs two samples
-            samples = clusterings.ClusteringSamples(np.repeat(samples.labels, 2, axis=0), 0, "")
-        posterior = metric_posterior(labels, samples, metric=loss, singletons=source.singletons)
-        return 1.0 - posterior.values[:n_samples]
+        metrics: Any = CONLL if loss == "conll" else (loss,)
+        counts = counts_of("labels", labels, source.drawn.labels, singletons=source.singletons, metrics=metrics)
+        return 1.0 - scores_of(loss, counts)[:, -1] if source.corpus is None else -corpus_gains(counts, source.corpus)
     row = labels[None]
     sums = cell_sums(row, source.rows), cell_sums(row, row), source.own_sums
     return losses_of_sums(*sums, labels.shape[0], loss, split_cost)

@@ -2,27 +2,27 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Literal
 
 import numpy as np
 
 from corefsample import ScoredDocument, write_conll2012, write_corefud
-from corefsample._arrays import Ints32
+from corefsample._arrays import Floats, Ints32
 from corefsample.coreference._clusterings import ClusteringSamples, map_clustering, sample_clusterings
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._tokens import Tokens, span_head
 from corefsample.errors import InputError, ParameterError, ParameterHint, shown
 from corefsample.files._paths import PathLike
 from corefsample.formats.scored._writing import QuarantineFile
-from corefsample.metrics._metric_counts import n_repeated_spans, reading_order, spans_paired_by_head
+from corefsample.metrics import _metric_counts as metric_counts
 from corefsample.metrics._scores import ClusteringScores, ScoreSamples, clustering_scores, metric_posterior
-from corefsample.summaries import point_estimate
-from corefsample.summaries._expected_losses import LOSSES, MARGINAL, SCORES
+from corefsample.summaries._expected_losses import MARGINAL, SCORES, SummaryInput, estimate_of
 from events._options import Progress
 from events.corpora._document_inputs import ANNOTATED, DocumentInputs, output_kind, reject
 
 Match = Literal["span", "head"]
+LabelsOf = Callable[[ScoredDocument], Ints32]
 GoldMentions = tuple[Any, Sequence[int | str | None], Tokens | None]  # mentions, entities, tokens
 
 
@@ -76,6 +76,9 @@ def write_annotated(
         rule = f"must be gold for annotated documents, which have no scores ({annotated})"
         raise ParameterError(f"{rule}, got {clustering!r}", parameter="clustering")
     skipped: Counter[str] = Counter()
+    labels_of = None
+    if clustering not in (None, "gold"):
+        labels_of = clustering_of(documents.paths, str(clustering), seed, singletons=singletons)
 
     def with_entities() -> Iterator[AnnotatedDocument]:
         n_documents = 0
@@ -83,7 +86,10 @@ def write_annotated(
             document: Any = item.document
             try:
                 if isinstance(document, ScoredDocument):
-                    document = _annotated(document, clustering, seed, singletons=singletons)
+                    if labels_of is None and document.gold is None:
+                        hint = ParameterHint("clustering", "can be map or sample")
+                        raise ParameterError("gold is required to write gold entities", hint=hint)
+                    document = AnnotatedDocument.from_scored(document, labels_of and labels_of(document))
                     skipped.update(document.skipped)
             except ParameterError as error:
                 reject(item.rejected(error), on_rejected)
@@ -103,33 +109,51 @@ def write_annotated(
     return written.n_documents, skipped + documents.skipped, written.left_out
 
 
-def labels_of(document: ScoredDocument, clustering: str, seed: int, *, singletons: bool) -> Ints32:
-    """Labels of one clustering of a scored document: "map", "sample", or the smallest expected loss of this name.
+def clustering_of(paths: Sequence[str], clustering: str, seed: int, *, singletons: bool) -> LabelsOf:
+    """Function that returns the labels of one clustering of a document of some files.
 
-    Losses that are scores are those with or without entities of one mention.
+    "map" is that of the likeliest antecedents, "sample" one sample, and another name that of the smallest expected loss
+    of this name; losses that are scores are those with or without entities of one mention. "conll" is the loss of the
+    score of all files together, because that is what scorers compute: the best score of a document is not the best
+    contribution to the score of a corpus, where few errors in one document make up for more in another.
+
+    Raises
+    ------
+    ParameterError
+        If "conll" is the loss of standard input, which cannot be read twice.
     """
     if clustering == "map":
-        return map_clustering(document.antecedents)
-    if clustering in LOSSES:
-        loss: Any = clustering
-        needed = loss not in MARGINAL
-        samples = sample_clusterings(document.antecedents, seed=seed, doc_id=document.doc_id) if needed else None
-        counted = singletons or loss not in SCORES
-        return point_estimate(document.antecedents, loss=loss, singletons=counted, samples=samples).labels
-    labels: Ints32 = sample_clusterings(document.antecedents, n_samples=1, seed=seed, doc_id=document.doc_id).labels[0]
-    return labels
+        return lambda document: map_clustering(document.antecedents)
+    if clustering == "sample":
+        return lambda document: _samples(document, seed, n_samples=1).labels[0]
+    loss: Any = clustering
+    counted = singletons or loss not in SCORES
+    corpus = _expected_counts(paths, seed, singletons=singletons) if loss == "conll" else None
+
+    def labels_of(document: ScoredDocument) -> Ints32:
+        samples = None if loss in MARGINAL else _samples(document, seed)
+        return estimate_of(SummaryInput(document.antecedents, samples, singletons=counted, corpus=corpus), loss).labels
+
+    return labels_of
 
 
-def _annotated(document: ScoredDocument, clustering: str | None, seed: int, *, singletons: bool) -> AnnotatedDocument:
-    """Annotate a scored document with the entities of a clustering, by default with its gold entities."""
-    if clustering not in (None, "gold"):
-        return AnnotatedDocument.from_scored(
-            document, labels_of(document, str(clustering), seed, singletons=singletons)
-        )
-    if document.gold is None:
-        hint = ParameterHint("clustering", "can be map or sample")
-        raise ParameterError("gold is required to write gold entities", hint=hint)
-    return AnnotatedDocument.from_scored(document)
+def _samples(document: ScoredDocument, seed: int, *, n_samples: int = 1000) -> ClusteringSamples:
+    return sample_clusterings(document.antecedents, n_samples=n_samples, seed=seed, doc_id=document.doc_id)
+
+
+def _expected_counts(paths: Sequence[str], seed: int, *, singletons: bool) -> metric_counts.Counts | None:
+    """Counts of the CoNLL score that a corpus's likeliest antecedents are expected to have; None if one is 0."""
+    if "-" in paths:
+        rule = "must not be conll for standard input, which cannot be read twice"
+        raise ParameterError(rule, parameter="clustering", hint="write the documents to a file")
+    metrics = metric_counts.CONLL
+    totals: dict[str, Floats] = dict.fromkeys(metrics, np.zeros(4))
+    for item in DocumentInputs(paths, on_crossing_sentences="keep").accepted(lambda _: None):
+        if isinstance(document := item.document, ScoredDocument):
+            labels, samples = map_clustering(document.antecedents), _samples(document, seed).labels
+            counts = metric_counts.counts_of("labels", labels, samples, singletons=singletons, metrics=metrics)
+            totals = {metric: total + counts[metric].mean(axis=0) for metric, total in totals.items()}
+    return totals if all(total.all() for total in totals.values()) else None
 
 
 def gold_mentions(inputs: DocumentInputs) -> tuple[dict[str, GoldMentions], int]:
@@ -203,6 +227,7 @@ class SystemScores:
         inputs.require_mentions()
         by_document, self.posteriors = dict[str, ClusteringScores](), list[ScoreSamples]()
         self.n_missing = self.n_other = self.n_repeated = 0
+        labels_of = clustering_of(inputs.paths, clustering, seed, singletons=singletons)
 
         def add(
             doc_id: str, entities: Any, labels: Any, spans: tuple[Any, Any], drawn: ClusteringSamples | None
@@ -224,15 +249,12 @@ class SystemScores:
             _require_same_words(document, gold_tokens, item.source)
             drawn, mentions = None, document.mentions
             if isinstance(document, ScoredDocument):  # the entities differ by sample, so mentions stay in their order
-                labels: Any = labels_of(document, clustering, seed, singletons=singletons)
-                if n_samples:
-                    drawn = sample_clusterings(
-                        document.antecedents, n_samples=n_samples, seed=seed, doc_id=document.doc_id
-                    )
+                labels: Any = labels_of(document)
+                drawn = _samples(document, seed, n_samples=n_samples) if n_samples else None
             else:
-                order = reading_order(mentions, document.entities)
+                order = metric_counts.reading_order(mentions, document.entities)
                 labels, mentions = document.labels[order], mentions[order]
-                order = reading_order(gold_mentions, gold_entities)
+                order = metric_counts.reading_order(gold_mentions, gold_entities)
                 gold_entities, gold_mentions = [gold_entities[i] for i in order], gold_mentions[order]
             spans = gold_mentions[:, :2], mentions[:, :2]
             if match == "head":
@@ -240,8 +262,8 @@ class SystemScores:
                 if max(heads, default=-1) >= 0:  # mentions have the heads that their spans have in the gold parse
                     rows = [(start, end, span_head(heads, start, end)) for start, end, _ in mentions.tolist()]
                     mentions = np.array(rows, np.int64).reshape(-1, 3)
-                spans = spans_paired_by_head(gold_mentions, mentions)
-            self.n_repeated += n_repeated_spans(*spans)
+                spans = metric_counts.spans_paired_by_head(gold_mentions, mentions)
+            self.n_repeated += metric_counts.n_repeated_spans(*spans)
             add(document.doc_id, gold_entities, labels, spans, drawn)
         if not by_document:
             rule = f"a document must have the doc_id of a gold document, as {next(iter(gold))!r}"

@@ -24,7 +24,6 @@ import re
 import tarfile
 import zlib
 from collections.abc import Iterator, Sequence
-from difflib import SequenceMatcher
 from functools import partial
 from html.entities import html5
 from typing import Any
@@ -38,7 +37,7 @@ from events.news._fields import ArticleFault, Record
 XML_LIMIT = 2**26  # largest document in bytes
 _CHUNK = 2**16  # number of bytes that are read at once
 _BLOCK = 512  # size of a tar header in bytes
-_LEAD = re.compile(r"\s*LEAD\s*:\s*")
+_LEAD = re.compile(r"\A\s*LEAD\s*:\s*")
 _WORD = re.compile(r"\w+")
 _CHARACTER_NAME = re.compile(rb"&([A-Za-z][A-Za-z0-9]*);")
 _XML_NAMES = ("amp", "lt", "gt", "quot", "apos")
@@ -58,9 +57,6 @@ _HEAD_TEXTS = {
     ("tagline", "author_info"): "author_info",
 }
 _INDEXED = ("classifier", "location", "object.title", "org", "person")
-# A LEAD may differ in a few words from the paragraphs that repeat it.
-_SAME_WORDS = 0.9
-_COMPARED_WORDS = 400
 
 
 def xml_records(path: str, progress: ReadProgress, *, by_name: bool) -> Iterator[Record]:
@@ -279,17 +275,6 @@ def _without_leads(paragraphs: Sequence[str]) -> Iterator[str]:
 
 
 def _is_repeated(lead: tuple[str, ...], following: Sequence[str]) -> bool:
-    """Whether the following paragraphs, joined, begin with (nearly) these words."""
-    start: list[str] = []
-    for paragraph in following:
-        if len(start) >= len(lead):
-            break
-        mark = _LEAD.match(paragraph)
-        start += _words(paragraph[mark.end() :] if mark else paragraph)
-    start = start[: len(lead)]
-    if tuple(start) == lead:
-        return bool(lead)
-    if len(lead) > _COMPARED_WORDS or len(start) < _SAME_WORDS * len(lead):
-        return False
-    same = sum(block.size for block in SequenceMatcher(None, lead, start, autojunk=False).get_matching_blocks())
-    return same >= _SAME_WORDS * len(lead)
+    """Whether the following paragraphs, joined, begin with these words."""
+    words = [word for paragraph in following for word in _words(_LEAD.sub("", paragraph))]
+    return bool(lead) and tuple(words[: len(lead)]) == lead

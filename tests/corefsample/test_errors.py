@@ -71,7 +71,6 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     "a corpus of documents": (lambda: corpus_posterior([DOC]), r"metric_posterior\("),  # type: ignore[list-item]
     "one mention": (lambda: cs.summaries.cluster_probability(DIST, 1), "must be a list of mentions"),  # type: ignore[arg-type]
     "samples of different lengths": (lambda: cs.summaries.point_estimate([[0, 0], [0]]), "lists of different lengths"),
-    "one sample for CoNLL": (lambda: cs.summaries.point_estimate([[0, 0]], loss="conll"), "at least 2, got 1"),
 }
 
 

@@ -106,8 +106,8 @@ def write_corefud(
     Parameters
     ----------
     documents
-        Documents to write; any iterable is consumed as a stream. `AnnotatedDocument.with_clustering` and `.from_scored`
-        make documents with any clustering.
+        Documents to write; any iterable is consumed as a stream. `AnnotatedDocument.from_scored` makes one of a scored
+        document with any clustering.
     path
         Path of the new file, compressed with gzip if it ends in .gz. The file appears when it is complete.
     singletons

@@ -18,7 +18,7 @@ from tolerance import plausible_means
 
 from corefsample import AntecedentDistribution, ParameterError, map_clustering, read_documents, sample_clusterings
 from corefsample.coreference._clusterings import ClusteringSamples
-from corefsample.metrics._metric_counts import METRICS, PARTS, Metric, Part
+from corefsample.metrics._metric_counts import CONLL, METRICS, PARTS, Metric, Part, corpus_gains
 from corefsample.metrics._scores import (
     ClusteringScores,
     clustering_scores,
@@ -239,6 +239,20 @@ def corpus_of(documents: Sequence[Sequence[tuple[Any, Any]]]) -> list[Clustering
 def test_the_corpus_is_scored_by_its_summed_counts(documents: list[Labels]) -> None:
     found = corpus_scores(corpus_of(documents))
     assert agrees(found, reference.corpus_scores([partial_sides(document) for document in documents]))
+
+
+def test_a_corpus_gains_by_a_document_what_a_small_part_of_its_counts_adds() -> None:
+    drawn = np.random.default_rng(5).integers(0, 3, (4, 2, 7)).tolist()
+    pairs = [(reference.clusters(key), reference.clusters(response)) for key, response in drawn]
+    rows = {metric: [reference.COUNTS[metric](*pair) for pair in pairs] for metric in CONLL}
+    corpus = {metric: [sum(column) for column in zip(*rows[metric], strict=True)] for metric in CONLL}
+    part, gain = Fraction(1, 10**9), Fraction(0)
+    for metric in CONLL:
+        later = tuple(a + part * b for a, b in zip(corpus[metric], rows[metric][0], strict=True))
+        gain += (reference.triple(later)[2] - reference.triple(tuple(corpus[metric]))[2]) / part / 3
+    first = {metric: np.array(rows[metric][:1], np.float64) for metric in CONLL}
+    found = corpus_gains(first, {metric: np.array(counts, np.float64) for metric, counts in corpus.items()})
+    assert found == pytest.approx([float(gain)], abs=1e-7)
 
 
 def test_scores_with_and_without_singletons_raise() -> None:

@@ -187,7 +187,6 @@ TWO = AntecedentDistribution.from_lists([[], [0]], [[], [0.0]])
     ("parameter", "call"),
     [
         ("loss", lambda: point_estimate(SAMPLES, loss="rand")),  # type: ignore[arg-type]
-        ("samples.n_samples", lambda: expected_loss(SAMPLES[:1], SAMPLES[0], loss="conll")),
         ("posterior.n_samples", lambda: point_estimate(SAMPLES[:0])),
         ("labels", lambda: expected_loss(SAMPLES, [0, 0, 0])),
         ("split_cost", lambda: point_estimate(SAMPLES, split_cost=3.0)),

@@ -1,19 +1,22 @@
 """corefsample convert between scored and annotated formats: whose entities are written, counts and errors."""
 
 import dataclasses
+from collections import Counter
+from collections.abc import Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from command_line import Calls
-from references import scoring as sr
+from references import coreference, metrics, scoring as sr
 
 import corefsample as cs
 from corefsample.documents._annotated import AnnotatedDocument
-from corefsample.scorers import score_documents
-from corefsample.scorers.log_linear._training import train
 from corefsample.summaries import point_estimate
 from events.commands.convert import ConvertOptions, run_convert
+from events.corpora._one_clustering import clustering_of
 
 
 @pytest.fixture(scope="module")
@@ -23,8 +26,10 @@ def documents() -> list[AnnotatedDocument]:
 
 @pytest.fixture(scope="module")
 def scored(documents: list[AnnotatedDocument]) -> list[cs.ScoredDocument]:
-    model = train(documents, epochs=1, bits=8, min_count=2)
-    return list(score_documents(model, documents))
+    rng = np.random.default_rng(0)
+    numbers = [range(each.n_mentions) for each in documents]
+    lists = [([list(range(i)) for i in each], [rng.normal(-2.0, 2.0, i).tolist() for i in each]) for each in numbers]
+    return [each.scored(cs.AntecedentDistribution.from_lists(*its)) for each, its in zip(documents, lists, strict=True)]
 
 
 @pytest.fixture
@@ -81,9 +86,9 @@ def test_gold_entities_are_written(
     assert [d.date for d in found] == [d.date for d in documents]
 
 
-@pytest.mark.parametrize("clustering", ["map", "binder", "vi", "conll"])
+@pytest.mark.parametrize("clustering", ["map", "binder", "vi", "lea"])
 def test_other_clusters_are_written(tmp_path: Path, scored_file: Path, scored: Any, clustering: Any) -> None:
-    singletons = clustering != "conll"
+    singletons = clustering != "lea"
     run_convert(scored_file, tmp_path / "other.conllu", ConvertOptions(clustering=clustering, singletons=singletons))
     for found, document in zip(cs.read_corefud(tmp_path / "other.conllu"), scored, strict=True):
         labels = cs.map_clustering(document.antecedents)
@@ -93,6 +98,42 @@ def test_other_clusters_are_written(tmp_path: Path, scored_file: Path, scored: A
             labels = point_estimate(document.antecedents, loss=clustering, **options).labels
         kept = [label for label in labels if singletons or sum(labels == label) > 1]
         assert found.labels.tolist() == first_of_label(kept)
+
+
+@pytest.mark.parametrize("scores", [[-0.3, -0.7, 0.5, -0.3, -1.3, 0.0], [-2.4, 0.1, 0.1, 0.5, -2.3, -1.5]])
+def test_conll_is_the_best_score_of_all_documents_together(tmp_path: Path, scores: list[float]) -> None:
+    """All clusterings of a short document beside a long one, whose six entities are certain; not those of its own."""
+
+    def document(doc_id: str, scores: list[list[float]]) -> cs.ScoredDocument:
+        antecedents = cs.AntecedentDistribution.from_lists([list(range(len(row))) for row in scores], scores)
+        return cs.ScoredDocument(doc_id, np.array([[i, i + 1, i] for i in range(len(scores))]), antecedents)
+
+    long = document("long", [[9.0 if (i - j) % 4 == 0 else -9.0 for j in range(i)] for i in range(24)])
+    short = document("short", [scores[i * (i - 1) // 2 : i * (i + 1) // 2] for i in range(4)])
+    cs.write_documents([long, short], tmp_path / "s.jsonl")
+    found = clustering_of([str(tmp_path / "s.jsonl")], "conll", 0, singletons=True)(short)
+    samples = cs.sample_clusterings(short.antecedents, doc_id="short")
+    drawn = [*Counter(map(tuple, samples.labels.tolist())).items()]
+    certain = metrics.clusters([i % 4 for i in range(24)])
+
+    def expected_score(labels: Sequence[int]) -> Fraction:
+        total = Fraction(0)
+        for metric in ("muc", "b3", "ceafe"):
+            counts = metrics.COUNTS[metric]
+            pairs = [(certain, certain, 1000), *((metrics.clusters(s), metrics.clusters(labels), n) for s, n in drawn)]
+            rows = [[n * count for count in counts(truth, response)] for truth, response, n in pairs]
+            total += metrics.triple(tuple(map(sum, zip(*rows, strict=True))))[2]
+        return total
+
+    best = list(max(coreference.all_clusterings(4), key=expected_score))
+    assert found.tolist() == best
+    assert point_estimate(short.antecedents, loss="conll", samples=samples).labels.tolist() != best
+
+
+def test_standard_input_has_no_score_of_all_documents(tmp_path: Path) -> None:
+    with pytest.raises(cs.ParameterError) as caught:
+        run_convert("-", tmp_path / "c.conllu", ConvertOptions(clustering="conll"))
+    assert caught.value.parameter == "clustering"
 
 
 def test_progress_counts_documents(tmp_path: Path, scored_file: Path) -> None:

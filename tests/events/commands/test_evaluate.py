@@ -166,9 +166,9 @@ def test_the_least_loss_is_of_the_entities_that_are_scored(scored: Path, documen
     expected, counted = [], {"singletons": False}
     for each in documents:
         samples = sample_clusterings(each.antecedents, doc_id=each.doc_id)
-        labels = point_estimate(each.antecedents, loss="conll", samples=samples, **counted).labels
+        labels = point_estimate(each.antecedents, loss="lea", samples=samples, **counted).labels
         expected.append(clustering_scores(each.gold, labels, **counted))
-    options = EvaluateOptions(clustering="conll", n_samples=0, n_resamples=2, **counted)
+    options = EvaluateOptions(clustering="lea", n_samples=0, n_resamples=2, **counted)
     assert run_evaluate(scored, scored, options).result[0] == corpus_scores(expected)
 
 
