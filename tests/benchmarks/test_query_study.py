@@ -11,7 +11,6 @@ from references import coreference as references, events as er, recalibration as
 from strategies.documents import Lists
 
 from corefsample import AntecedentDistribution, Recalibration, ScoredDocument, sample_clusterings
-from corefsample.recalibration import RecalibrationFitter, read_recalibration
 
 study = script("query_study")
 
@@ -26,10 +25,6 @@ STORY = [
 def story(sentences: list[str], gold: list[int | str | None]) -> ScoredDocument:
     links = {1: {0: -9.0}, 2: {0: -1.0, 1: 1.0}, 3: {0: 2.0, 1: -2.0, 2: 0.5}}
     return er.scored(er.json_document("d", "2000-01-01", sentences, links, gold=gold))
-
-
-def corpus(n_documents: int, temperature: float = 1.0) -> list[ScoredDocument]:
-    return [*map(er.scored, rr.story_corpus(n_documents, 12, seed=4, temperature=temperature))]
 
 
 # --- queries of a document ----------------------------------------------------------------------------------
@@ -122,29 +117,3 @@ def test_coverage_is_the_share_of_queries_covered_by_number_of_documents() -> No
     assert small["mean_error"].tolist() == [1.0] * 3  # (0 + 2) / 2
     assert (coverage[coverage["documents"] == "10-19"]["coverage"] == 1.0).all()
     assert set(coverage["documents"]) == {"5-9", "10-19"}
-
-
-# --- the study ----------------------------------------------------------------------------------------------
-
-
-def test_documents_have_the_recalibration_that_was_fitted_without_them() -> None:
-    documents = corpus(24, temperature=4.0)
-    queries = study.QueryTable(map(study.match_queries, documents))
-    options = study.parsed_options(["x", "--out", "x", "--folds", "3", "--seed", "5"])
-    fitter = RecalibrationFitter(documents)
-    changes, draws = study.changes_by_folds(queries, fitter, options)
-    expected = fitter.cross_fit(3, seed=5)
-    fold_of = dict(zip(expected.doc_ids, expected.folds.tolist(), strict=True))
-    assert changes == [expected.recalibrations[fold_of[doc_id]] for doc_id in queries.doc_ids]
-    assert draws is None
-    assert len({change.temperature for change in changes}) == 3
-
-
-def test_scores_that_had_a_recalibration_get_its_uncertainty_only() -> None:
-    record = read_recalibration("english-annotated")
-    documents = [record.recalibration.apply_document(each) for each in corpus(4)]
-    queries = study.QueryTable(map(study.match_queries, documents))
-    changes, draws = study.changes_elsewhere(queries, record, None, 3, 1)
-    assert changes == [Recalibration()] * len(queries.documents)
-    sampled = record.sampled("domain", 3, seed=1)
-    assert [row[0] for row in draws] == [each.relative_to(record.recalibration) for each in sampled]

@@ -250,9 +250,8 @@ def test_a_corpus_gains_by_a_document_what_a_small_part_of_its_counts_adds() -> 
     for metric in CONLL:
         later = tuple(a + part * b for a, b in zip(corpus[metric], rows[metric][0], strict=True))
         gain += (reference.triple(later)[2] - reference.triple(tuple(corpus[metric]))[2]) / part / 3
-    first = {metric: np.array(rows[metric][:1], np.float64) for metric in CONLL}
-    found = corpus_gains(first, {metric: np.array(counts, np.float64) for metric, counts in corpus.items()})
-    assert found == pytest.approx([float(gain)], abs=1e-7)
+    arrays = [{metric: np.array(counts[metric], float) for metric in CONLL} for counts in (rows, corpus)]
+    assert corpus_gains(*arrays)[0] == pytest.approx(float(gain), abs=1e-7)
 
 
 def test_scores_with_and_without_singletons_raise() -> None:

@@ -2,7 +2,6 @@
 
 import math
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -232,17 +231,6 @@ SMALL = {
 
 
 # --- what a sample depends on ------------------------------------------------------------------------------
-
-
-def test_threads_change_no_sample() -> None:
-    doc_ids = [f"sentence {number}" for number in range(16)]
-
-    def draw(doc_id: str) -> Tags:
-        return LONG.sample(300, seed=1, doc_id=doc_id)
-
-    with ThreadPoolExecutor(4) as pool:
-        for one, other in zip(pool.map(draw, doc_ids), map(draw, doc_ids), strict=True):
-            np.testing.assert_array_equal(one, other)
 
 
 def test_samples_depend_on_seed_and_document_and_not_on_their_number() -> None:

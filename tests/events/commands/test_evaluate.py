@@ -12,11 +12,10 @@ from expected_errors import error
 from hypothesis import given, strategies as st
 from places import data_lines
 
-from corefsample import InputError, clustering_scores, map_clustering, sample_clusterings, write_documents
+from corefsample import InputError, clustering_scores, map_clustering, write_documents
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.formats.annotated._conll2012 import write_conll2012
 from corefsample.metrics._scores import corpus_scores
-from corefsample.summaries import point_estimate
 from events import simulate_documents
 from events.commands.evaluate import EvaluateOptions, run_evaluate
 
@@ -160,16 +159,6 @@ def test_scored_documents_are_scored_by_their_likeliest_clustering(scored: Path,
     lower, upper = run["intervals"]["conll"]
     assert lower <= run.result[0].conll.f1 <= upper
     assert run_evaluate(scored, scored, EvaluateOptions(n_samples=0, n_resamples=2)).result[1] is None
-
-
-def test_the_least_loss_is_of_the_entities_that_are_scored(scored: Path, documents: list[Any]) -> None:
-    expected, counted = [], {"singletons": False}
-    for each in documents:
-        samples = sample_clusterings(each.antecedents, doc_id=each.doc_id)
-        labels = point_estimate(each.antecedents, loss="lea", samples=samples, **counted).labels
-        expected.append(clustering_scores(each.gold, labels, **counted))
-    options = EvaluateOptions(clustering="lea", n_samples=0, n_resamples=2, **counted)
-    assert run_evaluate(scored, scored, options).result[0] == corpus_scores(expected)
 
 
 def test_gold_of_another_format_gives_the_same_scores(tmp_path: Path, scored: Path, documents: list[Any]) -> None:
