@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from english_texts import ENGLISH_GENRES
+from held_out_scores import held_out_figures
 from link_kinds import links_by_kind
 from tagger_studies.recalibrators import HistogramBinning, ScalingBinning
 
@@ -36,7 +37,7 @@ from corefsample.recalibration._model import Recalibration
 from corefsample.scorers import load_scorer, score_documents
 from corefsample.scorers._scoring import ScoringTally
 from corefsample.scorers.log_linear._model import AntecedentModel
-from corefsample.scorers.log_linear._training import held_out_figures, train
+from corefsample.scorers.log_linear._training import train
 from corefsample.scorers.protocol import EpochReport
 
 GUM = Path(__file__).parents[1] / ".." / "shared" / "data" / "gum"

@@ -25,8 +25,10 @@ from corefsample.metrics import corpus_scores
 from corefsample.metrics._scores import clustering_scores
 from corefsample.scorers import score_documents
 from corefsample.scorers._scoring import gold_entities
-from corefsample.scorers.log_linear._training import train
-from corefsample.scorers.protocol import MENTION_SOURCES, MentionSource
+from corefsample.scorers.log_linear._examples import TrainingTexts, examples_of
+from corefsample.scorers.log_linear._model import AntecedentModel
+from corefsample.scorers.log_linear._training import figures, train
+from corefsample.scorers.protocol import MENTION_SOURCES, HeldOutFigures, MentionSource
 
 GUM = Path(__file__).parents[1] / ".." / "shared" / "data" / "gum"
 SPLITS = ("train", "dev", "test")
@@ -118,6 +120,12 @@ def _score_left_out(
     for source, path in paths.items():
         write_documents(score_documents(model, unseen, mentions=source), path, overwrite=True)
     return without
+
+
+def held_out_figures(model: AntecedentModel, documents: Iterable[AnnotatedDocument]) -> HeldOutFigures:
+    """Losses of a model on annotated documents; nothing is pruned."""
+    texts = TrainingTexts(list(documents))
+    return figures(examples_of(texts, model.vocabulary, model.templates, model.language, None), model.weights)
 
 
 def conll(annotated: Iterable[AnnotatedDocument], scored: Iterable[ScoredDocument]) -> float:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
+from held_out_scores import held_out_figures
 
 from corefsample import ScoredDocument, calibration, link_marginals, map_clustering
 from corefsample._arrays import Bools, Floats
@@ -31,7 +32,7 @@ from corefsample.recalibration import RecalibrationFitter
 from corefsample.scorers import score_documents
 from corefsample.scorers._scoring import gold_of_parse
 from corefsample.scorers.log_linear._model import AntecedentModel
-from corefsample.scorers.log_linear._training import Start, held_out_figures, train
+from corefsample.scorers.log_linear._training import Start, train
 from corefsample.scorers.protocol import HeldOutFigures, MentionSource
 
 ANCORA = Path(__file__).parents[1] / ".." / "shared" / "data" / "ancora" / "es_ancora-part1.conllu.gz"

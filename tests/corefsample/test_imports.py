@@ -162,6 +162,14 @@ def test_the_face_of_a_package_exports_and_defines_nothing(name: str) -> None:
     assert all(isinstance(node, (ast.ImportFrom, ast.AnnAssign)) for node in stub.body)
 
 
+def test_scripts_import_names_that_exist() -> None:
+    """Of the packages, because no test runs most scripts."""
+    for path in (PROJECT / "benchmarks").rglob("*.py"):
+        for node in import_nodes(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and str(node.module).partition(".")[0] in PACKAGES:
+                exec(compile(ast.Module([node], []), path.name, "exec"), {})
+
+
 def test_kernels_import_only_the_compiler_other_kernels_and_codes() -> None:
     allowed = ("_jit", "_arrays", "kernels", "_codes")
     kernels = {name: ours(imported(name)) & set(MODULES) for name in MODULES if name.endswith("kernels")}
