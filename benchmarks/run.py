@@ -306,7 +306,7 @@ def recounting(runs: int, n_documents: int) -> Iterator[Row]:
         outlets = (replace(each, metadata={"outlet": f"{k % 10}"}) for k, each in enumerate(read_documents(lines)))
         write_documents(outlets, news)
         repeat(news, many, 10)
-        run_events(many, EventsOptions(out=run, pictures=False))
+        run_events(many, EventsOptions(out=run, pictures=False, workers=os.cpu_count()))
         command = ["count", run, "--period", "month", "--by", "outlet", "--out", f"{folder}/again", "--overwrite"]
         work, seconds, bytes_of_peaks = f"count, {10 * n_documents:,} documents by month and ten outlets", [], []
         for _ in range(runs):

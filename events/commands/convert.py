@@ -32,8 +32,8 @@ class ConvertOptions(shared.Seed, shared.Overwrite, shared.OnError):
     ----------
     clustering
         Entities of scored documents. gold: the annotated ones; map: those of the likeliest antecedents; sample: one
-        sampled clustering; conll: those with the largest expected score of all documents together, which is 2.0 points of
-        CoNLL above map on GUM without singletons and takes up to a second a document; other names: those with the
+        sampled clustering; conll: those with the largest expected score of all documents together, which is 2.0 points
+        of CoNLL above map on GUM without singletons and takes up to a second a document; other names: those with the
         smallest expected loss of that name. [default: gold]
     seed
         Seed of the samples.
