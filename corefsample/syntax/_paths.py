@@ -298,9 +298,11 @@ def passable_each(groups: PathGroups, label: str, below: frozenset[str]) -> Path
 
 
 @lru_cache(maxsize=2**14)
-def _passable(paths: tuple[str, ...], label: str, below: frozenset[str]) -> tuple[str, ...]:
-    first_steps = [(path, step) for path in paths for step in compiled_path(path)[2][:1] or [None]]
-    return tuple(p for p, step in first_steps if not step or any(map(step.fits, (label,) if step.up else below)))
+def _passable(paths: tuple[str, ...], label: str, below: frozenset[str], *, from_end: bool = False) -> tuple[str, ...]:
+    """Paths of which the first step can leave a token, or of which the last step can reach it."""
+    of_paths = [(path, compiled_path(path)[2]) for path in paths]
+    steps = [(path, step[-1 if from_end else 0] if step else None) for path, step in of_paths]
+    return tuple(p for p, s in steps if not s or any(map(s.fits, (label,) if s.up is not from_end else below)))
 
 
 def follow_each(paths: tuple[str, ...], view: ParseView, start: int) -> dict[int, str]:
@@ -319,7 +321,7 @@ def leading_to(paths: tuple[str, ...], view: ParseView, end: int) -> set[int]:
     followed together.
     """
     starts: set[int] = set()
-    open_nodes = [(_backwards(paths), {end})]
+    open_nodes = [(_backwards(paths, view.labels[end], view.below(end)), {end})]
     while open_nodes:
         (all_tests, steps), here = open_nodes.pop()
         for tests in all_tests.values():
@@ -331,10 +333,10 @@ def leading_to(paths: tuple[str, ...], view: ParseView, end: int) -> set[int]:
     return starts
 
 
-@lru_cache(maxsize=256)
-def _backwards(paths: tuple[str, ...]) -> _Node:
+@lru_cache(maxsize=2**12)
+def _backwards(paths: tuple[str, ...], label: str, below: frozenset[str]) -> _Node:
     root: _Node = {}, {}
-    for path in paths:
+    for path in _passable(paths, label, below, from_end=True):
         opening, tests, steps = compiled_path(path)
         node = root
         for step in reversed(steps):

@@ -223,6 +223,7 @@ class ParseReading:
             head = int(mentions[pair, 2])
             self.by_head[head] = [mention for mention in self.by_head[head] if mention != pair]
         self._described: dict[tuple[str, ...], _Descriptions] = {}
+        self._words: dict[tuple[str, ...], dict[tuple[int, str], int]] = {}
         self._with_inferred: dict[tuple[tuple[str, ...], bool], _Descriptions] = {}
         self._apart: tuple[Ints32, int, Ints32] | None = None
 
@@ -380,7 +381,7 @@ class ParseReading:
     def described(self, paths: tuple[str, ...], names: LexiconMatches) -> _Descriptions:
         """Descriptions that hold in all samples, computed once for all rules with the same paths."""
         if paths not in self._described:
-            words = self._described_words(paths, names.codes)
+            words = self._words[paths] = self._described_words(paths, names.codes)
             described = sorted(words)
             actors = tuple(sorted({code for _, code in described}))
             actor_numbers = {code: c for c, code in enumerate(actors)}
@@ -401,7 +402,7 @@ class ParseReading:
         """
         key = paths, stand_ins
         if key not in self._with_inferred:
-            base, words = self.described(paths, names), self._described_words(paths, names.codes)
+            base, words = self.described(paths, names), self._words[paths]
             by_code: dict[str, list[int]] = {}
             for mention, code in words:
                 by_code.setdefault(code, []).append(mention)
